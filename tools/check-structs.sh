@@ -185,5 +185,11 @@ for kind in 'HN_STRUCT:\(filled\|listed\):fills' HN_RESULT:given:'is given'; do
         grep -q "^${how%%:*} $name " "$list" || wrong "$name: src/engine/structs.def has it, and no caller ${how#*:} it"
     done
 done
+# What is given is zero after every failure: nothing returns before HN_GIVES.
+late=$(find src -name '*.c' -exec awk '
+    /HN_ENTER\(\)/ { before = "" }
+    /HN_REQUIRE\(|HN_TRY\(|return / && before == "" { before = FILENAME ":" FNR }
+    /HN_GIVES\([a-z]/ && before != "" { print FILENAME ":" FNR ": HN_GIVES comes behind " before ", from where it may return" }' {} +)
+[ -z "$late" ] || wrong "$late"
 echo "$((n - bad)) passed, $bad failed, 0 skipped"
 [ "$bad" -eq 0 ] && [ "$n" -gt 0 ]

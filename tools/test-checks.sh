@@ -355,6 +355,8 @@ gives 'int hn_f(hn_a *out, size_t size)' 'int x; char y[8]' 'HN_RESULT(hn_a, y)'
 try 0 structs '1 passed, 0 failed'
 gives 'int hn_f(int i, hn_a *turn_or_null, size_t turn_size, int k)' 'int x' 'HN_RESULT(hn_a, x)'
 try 0 structs '1 passed, 0 failed'
+printf '    HN_ENTER();\n    HN_TRY(f());\n    HN_GIVES(hn_a, out, to, size);\n' >"$tree/src/engine/a.c"
+try 1 structs 'HN_GIVES comes behind src/engine/a.c:2, from where it may return'
 gives 'int hn_f(hn_a *out)' 'int x' 'HN_RESULT(hn_a, x)'
 try 1 structs 'hn_a: hn_f fills it: expected its size as the next parameter, size_t size'
 gives 'int hn_f(hn_a *out, size_t n)' 'int x' 'HN_RESULT(hn_a, x)'

@@ -10,7 +10,7 @@
  *
  * Whatever rounding mode, traps, precision or locale the calling thread has, the results are the same,
  * and it has them afterwards, flags included; callbacks find them as well. In a child of fork an
- * engine and what was made on it can be freed, and nothing else: HN_ERR_UNSUPPORTED.
+ * engine and what was made on it can be freed. What computes or opens is HN_ERR_UNSUPPORTED there; nothing else is to be called.
  *
  * Two things of the whole process are touched, unless hn_engine_options.leaves_process:
  *
@@ -106,7 +106,7 @@ HN_API void hn_engine_memory(const hn_engine *engine, int64_t *live, int64_t *pe
 /* For tests of hosts: allocation number `nth` from now fails; 0 ends it. */
 HN_API void hn_engine_fail_allocation(hn_engine *engine, int64_t nth);
 /* The same of cancellation: look number `nth` from now at whether to stop, and each after it, finds hn_engine_cancel
- * said; 0 ends it. What is left of the number that was said before: 1 if that look was made. */
+ * said; 0 ends it. What is left of the number that was said before: -1 if that look was made. */
 HN_API int64_t hn_engine_cancel_at(hn_engine *engine, int64_t nth);
 
 #ifdef __cplusplus

@@ -81,13 +81,14 @@ HN_API hn_status hn_lm_session_likeliest(const hn_lm_session *session, hn_lm_lik
 
 /* The sequence with its keys and values, in a file that is written whole or not at all, and replaces one
  * of this name. Loaded only with the model, adapters, numerics and type of cache that it was saved with,
- * else HN_ERR_FORMAT, and the session is as before. Ended by hn_engine_cancel, so a session whose feed was cancelled is
- * saved after hn_engine_resume; told of by hn_engine_on_work. */
+ * else HN_ERR_FORMAT, and the session is as before. HN_ERR_ARGUMENT: its logits are not there, after a feed that failed or was
+ * cancelled, a trim, or loading: feed it, with no ids if none are to come. A model that is open is not replaced. Ended by
+ * hn_engine_cancel, so what was cancelled is saved after hn_engine_resume; told of by hn_engine_on_work. */
 HN_API hn_status hn_lm_session_save(const hn_lm_session *session, const char *path);
 HN_API hn_status hn_lm_session_load(hn_lm_session *session, const char *path);
 
-/* The same of what is computed, also of ids whose feed was cancelled; *n (may be NULL) is how many: with none, no
- * file is written. */
+/* The same of what is computed, also of ids whose feed was cancelled, and of those that were cut away and are computed still;
+ * *n (may be NULL) is how many: with none, no file is written. */
 HN_API hn_status hn_lm_session_save_known(const hn_lm_session *session, const char *path, size_t *n);
 
 #ifdef __cplusplus

@@ -11,16 +11,17 @@
 typedef struct hn_cancel_flag {
     atomic_bool is_set;
     const struct hn_cancel_flag *also; /* NULL: none */
-    _Atomic int64_t *looks; /* for tests: how many find nothing before one finds it set, and one; of 0, and NULL, all are true */
+    _Atomic int64_t *looks; /* for tests: how many find nothing before one finds it set, and one; -1: one did, and all after it;
+                             * of 0, and NULL, all are true */
 } hn_cancel_flag;
 
 /* As it stays then. */
 static inline bool hn_cancel_is_counted_out(_Atomic int64_t *looks)
 {
-    const int64_t left = looks ? atomic_load_explicit(looks, memory_order_relaxed) : 0;
-    if (left > 1)
-        atomic_fetch_sub(looks, 1);
-    return left == 1;
+    int64_t left = looks ? atomic_load_explicit(looks, memory_order_relaxed) : 0;
+    while (left > 0 && !atomic_compare_exchange_weak(looks, &left, left > 1 ? left - 1 : -1)) {
+    }
+    return left == 1 || left == -1;
 }
 
 static inline bool hn_is_cancelled(const hn_cancel_flag *flag_or_null)

@@ -2,6 +2,7 @@
  * called back there is none, so that what it calls of hone in turn is an outermost one again. */
 #include "base/host.h"
 
+#include "base/map_file.h"
 #include "base/os/locale.h"
 
 #include <stdio.h>
@@ -46,6 +47,8 @@ void hn_host_leave(hn_host *host)
 {
     if (host->is_nested)
         return;
+    if (host->work.has_inputs)
+        hn_inputs_forget(&host->work);
     entered = NULL;
     hn_os_locale_set(host->locale);
     hn_fp_restore(&host->fp);

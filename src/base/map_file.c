@@ -9,6 +9,7 @@
 
 #include "base/embedded.h"
 #include "base/file.h"
+#include "base/host.h"
 #include "base/os/maps.h"
 #include "base/os/threads.h"
 
@@ -89,26 +90,45 @@ hn_file_stamp hn_map_file_restamp(const hn_map_file *map)
 static atomic_bool keeps;
 static struct {
     uint64_t device, inode;
+    const hn_work *by; /* the call that read it; NULL: to the end of the process */
 } kept[MOST_KEPT];
 static int n_kept;
 static bool is_full; /* then nothing that is there is known not to be an input */
 
 static void keep(const hn_os_file *about)
 {
-    if (!atomic_load(&keeps))
+    const bool is_for_all = atomic_load(&keeps);
+    hn_work *call = is_for_all ? NULL : hn_host_work();
+    if (!is_for_all && !call)
         return;
     const uint64_t device = about->device, inode = about->inode;
     hn_os_mutex_lock(&lock);
     int at = 0;
-    while (at < n_kept && (kept[at].device != device || kept[at].inode != inode))
+    while (at < n_kept && (kept[at].device != device || kept[at].inode != inode || kept[at].by != call))
         at++;
     if (at == n_kept && n_kept < MOST_KEPT) {
         kept[n_kept].device = device;
+        kept[n_kept].by = call;
         kept[n_kept++].inode = inode;
     } else if (at == n_kept) {
         is_full = true;
     }
     hn_os_mutex_unlock(&lock);
+    if (call)
+        call->has_inputs = true;
+}
+
+void hn_inputs_forget(hn_work *call)
+{
+    int n = 0;
+    hn_os_mutex_lock(&lock);
+    for (int i = 0; i < n_kept; i++)
+        if (kept[i].by != call)
+            kept[n++] = kept[i];
+    is_full = is_full && n == n_kept; /* what was not kept may have been another's */
+    n_kept = n;
+    hn_os_mutex_unlock(&lock);
+    call->has_inputs = false;
 }
 
 void hn_inputs_keep(void) { atomic_store(&keeps, true); }
@@ -127,9 +147,17 @@ bool hn_is_input(const hn_os_file *about)
     bool is_one = is_full;
     for (int i = 0; i < n_kept && !is_one; i++)
         is_one = kept[i].device == device && kept[i].inode == inode;
+    hn_os_mutex_unlock(&lock);
+    return is_one || hn_is_mapped(about);
+}
+
+bool hn_is_mapped(const hn_os_file *about)
+{
+    bool is_one = false;
+    hn_os_mutex_lock(&lock);
     for (int i = 0; i < atomic_load(&n_used) && !is_one; i++)
-        is_one = atomic_load(&mappings[i].end) && mappings[i].stamp.device == device &&
-                 mappings[i].stamp.inode == inode;
+        is_one = atomic_load(&mappings[i].end) && mappings[i].stamp.device == about->device &&
+                 mappings[i].stamp.inode == about->inode;
     hn_os_mutex_unlock(&lock);
     return is_one;
 }

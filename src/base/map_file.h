@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "base/os/files.h"
 #include "base/status.h"
+#include "base/work.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,12 +59,13 @@ hn_file_stamp hn_map_file_stamp(const hn_map_file *map);   /* when it was mapped
 hn_file_stamp hn_map_file_restamp(const hn_map_file *map); /* of the same file now */
 bool hn_same_stamp(const hn_file_stamp *a, const hn_file_stamp *b);
 
-/* ---- inputs ---- */
+/* ---- inputs: what is mapped now, and what a call that has not returned has read, which nothing is written over ---- */
 
-/* From here on every file that is read is an input to the end of the process, not only what is
- * mapped now: for a program whose process is one command. */
+/* From here on every file that is read is an input to the end of the process: for a program whose process is one command. */
 void hn_inputs_keep(void);
 void hn_inputs_note(int file); /* for readers: it was read */
+void hn_inputs_forget(struct hn_work *call); /* it returns */
 bool hn_is_input(const hn_os_file *about);
+bool hn_is_mapped(const hn_os_file *about); /* now */
 
 #endif

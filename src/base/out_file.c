@@ -68,8 +68,9 @@ hn_status hn_sink_check(hn_sink to)
 {
     hn_os_file about;
     HN_REQUIRE(to.path && *to.path, HN_ERR_ARGUMENT, "a file's name: expected one, found none");
-    if (to.over != HN_OVER_OWN && hn_os_about(to.path, &about))
-        HN_REQUIRE(!hn_is_input(&about), HN_ERR_ARGUMENT,
+    /* What its writer keeps it may have read itself, but nobody reads it any more. */
+    if (hn_os_about(to.path, &about))
+        HN_REQUIRE(!(to.over == HN_OVER_OWN ? hn_is_mapped : hn_is_input)(&about), HN_ERR_ARGUMENT,
                    "%s: is an input too: writing it would destroy what is read", to.path);
     if (!hn_os_about_link(to.path, &about))
         return HN_OK;

@@ -13,6 +13,7 @@
 #include "base/cancel.h"
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct hn_work {
@@ -21,6 +22,7 @@ typedef struct hn_work {
     void *context;
     double from, to; /* the part at hand, of the whole */
     double told;     /* never less than before; below 0: nothing was */
+    bool has_inputs; /* hn_inputs_forget (map_file.h) has something to forget */
 } hn_work;
 
 /* Of the entry: only the first to say it is heard, for what it runs is its work. */

@@ -81,6 +81,13 @@ hn_status hn_leaf_kind_parse(const char *word, hn_leaf_kind *out)
     return hn_fail(HN_ERR_ARGUMENT, "leaf kind '%.40s': expected %s", word ? word : "NULL", hn_words_or(n, made, &all));
 }
 
+hn_status hn_builder_check_given(const hn_builder *b, int n, hn_node *const *nodes)
+{
+    for (int i = 0; i < n; i++)
+        HN_REQUIRE(nodes[i], HN_ERR_ARGUMENT, "node %d of %d is NULL", i, n);
+    return hn_builder_check_own(b, n, nodes);
+}
+
 hn_status hn_builder_check_own(const hn_builder *b, int n, hn_node *const *nodes)
 {
     for (int i = 0; i < n; i++)
@@ -242,7 +249,7 @@ hn_status hn_builder_gradients(hn_builder *b, hn_node *loss, int32_t n, hn_node 
     const hn_diff_options options = { .recompute_every = recompute_every };
     HN_TRY(hn_graph_finish(b->g));
     HN_TRY(hn_builder_check_own(b, 1, &loss));
-    HN_TRY(hn_builder_check_own(b, n, params));
+    HN_TRY(hn_builder_check_given(b, n, params));
     return hn_diff(b->g, loss, n, params, &options, gradients);
 }
 

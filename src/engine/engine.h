@@ -82,6 +82,7 @@ hn_status hn_engine_read_leaf(const hn_engine_leaves *leaves, const hn_node *lea
 hn_status hn_engine_check_written(const hn_engine_leaves *leaves, const hn_plan *plan);
 /* HN_ERR_ARGUMENT unless all are nodes of the builder. */
 hn_status hn_builder_check_own(const hn_builder *builder, int n, hn_node *const *nodes);
+hn_status hn_builder_check_given(const hn_builder *builder, int n, hn_node *const *nodes); /* and none is NULL */
 
 /* Copies a tensor of device memory out, packed. */
 hn_status hn_engine_read_tensor(const hn_tensor *t, void *to, size_t bytes);

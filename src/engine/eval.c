@@ -79,6 +79,8 @@ hn_status hn_lm_logits_of(hn_lm *lm, const int32_t *ids, size_t n, const hn_lm_l
     const size_t vocab = (size_t)hn_lm_vocabulary(lm);
     HN_REQUIRE(room / vocab >= n, HN_ERR_ARGUMENT, "hn_lm_logits_of: room for %zu numbers: expected %zu times %zu", room, n,
                vocab);
+    HN_TELLS(lm->engine);
+    HN_TRY(hn_work_tell(0, 1, "logits"));
     HN_TRY(hn_forward_new(&forward, &lm->engine->heap, lm->model, lm->run, &inner));
     const hn_run_options run = hn_engine_run_options(lm->engine);
     hn_status status = hn_forward_run(forward, ids, (int64_t)n, &run);
@@ -87,7 +89,7 @@ hn_status hn_lm_logits_of(hn_lm *lm, const int32_t *ids, size_t n, const hn_lm_l
     if (status == HN_OK)
         status = hn_engine_read_tensor(&found, logits, n * vocab * sizeof *logits);
     hn_forward_free(forward);
-    return status;
+    return hn_work_done(status, "logits");
 }
 
 /* ---- what inputs weigh ---- */

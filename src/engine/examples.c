@@ -196,19 +196,10 @@ const char *hn_examples_get_token(const hn_examples *e, size_t sequence, size_t 
 
 /* ---- all of them ---- */
 
-bool hn_examples_tell(void *examples, double done, const char *what)
-{
-    const hn_examples *e = examples;
-    if (e->engine->work) {
-        HN_CALL_HOST();
-        e->engine->work(e->engine->work_context, done, what);
-    }
-    return !hn_is_cancelled(hn_engine_cancelled(e->engine));
-}
-
 static bool watch(void *examples, uint64_t done, uint64_t all)
 {
-    return hn_examples_tell(examples, (double)done / (double)all, "reading examples");
+    (void)examples;
+    return hn_work_tell(done, all, "reading examples") == HN_OK;
 }
 
 static void found(void *examples, const hn_preflight *report, const hn_dataset *dataset)
@@ -221,6 +212,7 @@ static hn_status check(hn_examples *e)
 {
     const hn_train_look look = { .context = e, .watch = watch, .found = found };
     HN_TRY(hn_engine_check(e->engine));
+    hn_engine_tells(e->engine);
     return e->is_counted ? hn_preflight_verdict(&e->in.preflight, e->in.data.dataset)
                          : hn_train_input_check(&e->in, &look);
 }
@@ -229,16 +221,20 @@ hn_status hn_examples_check(hn_examples *e)
 {
     HN_ENTER();
     HN_REQUIRE(e, HN_ERR_ARGUMENT, "hn_examples_check: expected examples, found NULL");
-    return check(e);
+    return hn_work_done(check(e), "reading examples");
 }
 
 hn_status hn_examples_want_model(hn_examples *e)
 {
-    HN_TRY(check(e));
+    hn_engine_tells(e->engine);
+    const double read = e->is_counted ? 0 : 0.4;
+    const hn_work_part first = hn_work_part_begin(0, read);
+    HN_TRY(hn_work_part_end(&first, check(e)));
     if (e->in.model)
         return HN_OK;
     hn_str_clear(&e->in.data_text); /* of an attempt that failed */
-    const hn_status status = hn_train_input_open_model(&e->in, e->told->model, &e->choice);
+    const hn_work_part second = hn_work_part_begin(read, read + 0.1);
+    const hn_status status = hn_work_part_end(&second, hn_train_input_open_model(&e->in, e->told->model, &e->choice));
     if (status == HN_OK) {
         hn_model_keep_identity(e->in.model, e->digests);
         return HN_OK;

@@ -29,9 +29,6 @@ hn_status hn_examples_make(hn_examples **out, hn_engine *engine, hn_run_told *to
 hn_status hn_examples_find(hn_examples *examples);
 /* Checks what was not, and opens the model. */
 hn_status hn_examples_want_model(hn_examples *examples);
-/* Tells hn_engine_on_work of a share of it: false is HN_ERR_CANCELLED. `examples`: an hn_examples. */
-bool hn_examples_tell(void *examples, double done, const char *what);
-
 /* For examples_found.c: what hn_preflight_run counted. */
 void hn_examples_take_counts(hn_examples *examples);
 

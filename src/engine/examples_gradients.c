@@ -27,6 +27,7 @@ static hn_status use(hn_examples *e, const hn_examples_gradients_options *o, hn_
                      const hn_gradients_options *inner, hn_examples_gradients *out)
 {
     HN_TRY(hn_examples_want_model(e));
+    HN_TRY(hn_work_tell(1, 2, "gradients"));
     HN_TRY(hn_gradients_compute(g, &e->in, inner));
     if (o->out)
         HN_TRY(hn_gradients_write(g, hn_take_sink(o->out, o->overwrite)));
@@ -61,5 +62,5 @@ hn_status hn_examples_differentiate(hn_examples *e, const hn_examples_gradients_
     const hn_gradients_options inner = { .config = &config, .from = o.from, .most = o.most, .run = &run };
     const hn_status status = use(e, &o, &g, &inner, out);
     hn_gradients_free(&g);
-    return status;
+    return hn_work_done(status, "gradients");
 }

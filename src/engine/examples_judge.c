@@ -65,10 +65,20 @@ static hn_status add_batch(judge *j)
     return status;
 }
 
+static int64_t n_judged(const judge *j, hn_fate wanted)
+{
+    const hn_dataset *d = j->examples->in.data.dataset;
+    int64_t n = 0;
+    for (uint64_t i = 0; i < d->n; i++)
+        n += d->fates[i] == wanted;
+    return j->o.most && j->o.most < n ? j->o.most : n;
+}
+
 static hn_status add_all(judge *j)
 {
     const hn_dataset *d = j->examples->in.data.dataset;
     const hn_fate wanted = d->n_held ? HN_FATE_HELD : HN_FATE_TRAINED;
+    const int64_t all = n_judged(j, wanted);
     int64_t n = 0;
     for (uint64_t i = 0; i < d->n && (!j->o.most || n < j->o.most); i++) {
         if (d->fates[i] != wanted)
@@ -78,8 +88,7 @@ static hn_status add_all(judge *j)
         HN_TRY(hn_batch_add(&j->batch, &j->example));
         if (j->batch.n_examples == hn_evaluator_together(j->evaluator))
             HN_TRY(add_batch(j));
-        HN_REQUIRE(hn_examples_tell(j->examples, (double)(i + 1) / (double)d->n, "judging"), HN_ERR_CANCELLED,
-                   "interrupted");
+        HN_TRY(hn_work_tell((uint64_t)n, (uint64_t)all, "judging"));
     }
     return j->batch.n_examples ? add_batch(j) : HN_OK;
 }
@@ -87,13 +96,15 @@ static hn_status add_all(judge *j)
 static hn_status run(judge *j, hn_adapter_trial *told)
 {
     const hn_train_input *in = &j->examples->in;
+    const bool was_counted = j->examples->is_counted;
     HN_TRY(hn_examples_want_model(j->examples));
     HN_TRY(settle(j));
     if (j->o.adapter)
         HN_TRY(open_adapter(j, told));
     HN_TRY(hn_evaluator_new(&j->evaluator, in->heap, in->model, NULL, j->o.adapter ? &j->adapters : NULL, j->run,
                             &j->objective));
-    return add_all(j);
+    const hn_work_part rest = hn_work_part_begin(was_counted ? 0.1 : 0.5, 1);
+    return hn_work_part_end(&rest, add_all(j));
 }
 
 static hn_status take_options(judge *j)
@@ -149,5 +160,5 @@ hn_status hn_examples_judge(hn_examples *e, const hn_examples_judge_options *opt
     if (status == HN_OK)
         give(&j, out);
     close(&j);
-    return status;
+    return hn_work_done(status, "judging");
 }

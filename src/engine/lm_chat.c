@@ -72,7 +72,7 @@ static void close_variables(hn_chat_input *in)
 static hn_status settle(const hn_lm *lm, const hn_chat_input *in, const char *const *set, const char *tools,
                         const char **which)
 {
-    const hn_conversation_style style = { .input = in, .set = set, .model = hn_model_path(lm->model),
+    const hn_conversation_style style = { .input = in, .set = set, .model = lm->path,
                                           .which = lm->which ? lm->which : lm->carried,
                                           .tools_or_null = tools };
     return hn_conversation_settle(&style, which);

@@ -215,6 +215,7 @@ hn_status hn_lm_matcher_mask(hn_lm_matcher *m, hn_lm_mask *to, size_t size)
     HN_ENTER();
     HN_GIVES(hn_lm_mask, out, to, size);
     HN_REQUIRE(m && to, HN_ERR_ARGUMENT, "hn_lm_matcher_mask: expected a matcher and room, found NULL");
+    HN_TRY(hn_engine_check(m->lm->engine));
     hn_os_mutex_lock(&m->bound->lock);
     const hn_status status = make_mask(m, out);
     hn_os_mutex_unlock(&m->bound->lock);

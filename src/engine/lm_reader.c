@@ -67,8 +67,8 @@ hn_status hn_lm_call_style_of(const hn_lm *lm, const char *name, hn_lm_call_styl
 {
     HN_ENTER();
     const hn_call_family *f = NULL;
-    HN_REQUIRE(lm && to, HN_ERR_ARGUMENT, "hn_lm_call_style_of: expected a model and out, found NULL");
     HN_GIVES(hn_lm_call_style, out, to, size);
+    HN_REQUIRE(lm && to, HN_ERR_ARGUMENT, "hn_lm_call_style_of: expected a model and out, found NULL");
     HN_TRY(hn_lm_want_words(lm));
     HN_TRY(choose_family(lm, name, &f));
     HN_REQUIRE(f, HN_ERR_UNSUPPORTED, "tools: expected a chat template whose way to write calls is known, found another; the "

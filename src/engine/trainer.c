@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "train/descent.h"
 
+#include <math.h>
 #include <string.h>
 
 struct hn_trainer {
@@ -24,16 +25,19 @@ static hn_status read_options(const hn_trainer_options *o, hn_descent_options *o
     HN_TRY(hn_optimizer_parse("optimizer", optimizer, &out->optimizer));
     HN_TRY(hn_moments_parse("moments", o->moments ? o->moments : "f32", &out->moments));
     HN_REQUIRE(o->recompute_every >= 0, HN_ERR_ARGUMENT, "recompute_every is negative");
+    const float numbers[] = { o->beta1, o->beta2, o->eps, o->momentum, o->decay, o->clip_norm, o->gclip };
+    static const char *const names[] = { "beta1", "beta2", "eps", "momentum", "decay", "clip_norm", "gclip" };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        HN_REQUIRE(isfinite(numbers[i]) && numbers[i] >= 0, HN_ERR_ARGUMENT,
+                   "hn_trainer_options.%s is %g: expected a finite number, not negative", names[i], (double)numbers[i]);
     return HN_OK;
 }
 
 static hn_status make(hn_trainer *t, hn_builder *b, hn_node *loss, int32_t n,
-                      hn_node *const *params, const hn_trainer_options *options)
+                      hn_node *const *params, const hn_descent_options *options)
 {
-    hn_descent_options descent;
-    HN_TRY(read_options(options, &descent));
     HN_TRY(hn_descent_new(&t->descent, b->g, loss, n, params, b->engine->n_devices,
-                          b->engine->devices, &descent));
+                          b->engine->devices, options));
     hn_storage *storage = hn_descent_storage(t->descent);
     for (int i = 0; i < b->g->n_leaves; i++)
         HN_TRY(hn_storage_make(storage, b->g->leaves[i]));
@@ -46,6 +50,7 @@ hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t
 {
     HN_ENTER();
     hn_trainer_options o;
+    hn_descent_options inner;
     HN_REQUIRE(out && b && loss && n > 0 && params, HN_ERR_ARGUMENT,
                "hn_trainer_new: NULL, or nothing to train");
     *out = NULL;
@@ -54,14 +59,15 @@ hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t
     HN_REQUIRE(!b->is_taken, HN_ERR_ARGUMENT, "a trainer has taken this builder's graph already");
     HN_TRY(hn_graph_finish(b->g));
     HN_TRY(hn_builder_check_own(b, 1, &loss));
-    HN_TRY(hn_builder_check_own(b, n, params));
+    HN_TRY(hn_builder_check_given(b, n, params));
+    HN_TRY(read_options(&o, &inner));
     hn_trainer *t = hn_alloc(&b->engine->heap, HN_TAG_PLAN, sizeof *t);
     if (!t)
         return HN_ERR_MEMORY;
     t->engine = b->engine;
     t->builder = hn_builder_hold(b);
     b->is_taken = true;
-    const hn_status status = make(t, b, loss, n, params, &o);
+    const hn_status status = make(t, b, loss, n, params, &inner);
     if (status != HN_OK) {
         hn_trainer_free(t);
         return status;

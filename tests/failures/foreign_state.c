@@ -5,6 +5,7 @@
 #include "tests/harness/check.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,12 @@ static void refuses_nodes_of_others(void)
     CHECK_FAILS(hn_trainer_new(&t, a, other, 1, &own, NULL), HN_ERR_ARGUMENT, "other is a node of another");
     CHECK_FAILS(hn_builder_gradients(a, y, 1, &other, 0, grads), HN_ERR_ARGUMENT, "of another builder");
     CHECK_FAILS(hn_builder_gradients(a, other, 1, &own, 0, grads), HN_ERR_ARGUMENT, "of another builder");
+    hn_node *const lacks[2] = { own, NULL };
+    CHECK_FAILS(hn_builder_gradients(a, y, 2, lacks, 0, grads), HN_ERR_ARGUMENT, "node 1 of 2 is NULL");
+    CHECK_FAILS(hn_trainer_new(&t, a, y, 2, lacks, NULL), HN_ERR_ARGUMENT, "node 1 of 2 is NULL");
+    const hn_trainer_options odd = { .size = sizeof odd, .decay = NAN };
+    CHECK_FAILS(hn_trainer_new(&t, a, y, 1, &own, &odd), HN_ERR_ARGUMENT, "hn_trainer_options.decay is nan");
+    CHECK_OK(hn_builder_status(b));
     if (CHECK_OK(hn_exec_new(&x, a, 1, &y, NULL))) {
         CHECK_FAILS(hn_exec_write(x, other, data, sizeof data), HN_ERR_ARGUMENT, "other is a node of another");
         CHECK_FAILS(hn_exec_read_leaf(x, other, data, sizeof data), HN_ERR_ARGUMENT, "of another builder");

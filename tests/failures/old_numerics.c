@@ -111,10 +111,12 @@ static bool change_logits(const char *word)
     hn_safetensors file;
     hn_weights_writer *writer;
     hn_meta meta = hn_meta_on(&heap, changed);
+    char cut[16];
+    snprintf(cut, sizeof cut, "%d", N);
     remove(changed);
     if (!CHECK_OK(hn_safetensors_open(&heap, saved, &file)))
         return false;
-    const bool ok = CHECK_OK(hn_meta_set_text(&meta, "numerics", word)) &&
+    const bool ok = CHECK_OK(hn_meta_set_text(&meta, "numerics", word)) && CHECK_OK(hn_meta_set_text(&meta, "cut", cut)) &&
                     CHECK_OK(hn_safetensors_create(&heap, hn_sink_new(changed), &meta, file.tensors, file.n_tensors, &writer)) &&
                     CHECK_OK(put_all(writer, file.tensors, file.n_tensors));
     hn_meta_free(&meta);

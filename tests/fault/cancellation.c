@@ -94,7 +94,7 @@ static void end_at(const cancelled_call *c, int64_t look, int64_t of, uint64_t w
     const int64_t begun = live();
     hn_engine_cancel_at(at.engine, look);
     hn_status status = c->call();
-    const bool was_met = hn_engine_cancel_at(at.engine, 0) == 1;
+    const bool was_met = hn_engine_cancel_at(at.engine, 0) == -1;
     CHECK_THAT(was_met == (status != HN_OK), "%s: look %lld of %lld: found it: %d, and gave %s", c->name, (long long)look,
                (long long)of, was_met, hn_status_text(status));
     if (status != HN_OK) {

@@ -380,7 +380,7 @@ const cancelled_call cancelled_files[] = {
     { "hn_exec_new", begin_exec, exec_new, exec_of, end_exec, .tells = false },
     { "hn_builder_gradients", NULL, gradients_call, gradient_of, end_exec, .tells = false },
     { "hn_trainer_new", NULL, trainer_new, step_of, end_trainer, .tells = false },
-    { "hn_lm_logits_of", NULL, logits_call, all_logits, NULL, .tells = false },
+    { "hn_lm_logits_of", NULL, logits_call, all_logits, NULL, .tells = true },
     { "hn_lm_perplexity_of", NULL, perplexity_call, perplexity_of, NULL, .tells = true },
     { "hn_lm_write_imatrix", NULL, imatrix, cancelled_written, NULL, .tells = true, .writes = true },
     { "hn_lm_parity_run", NULL, parity_run, parity_of, end_parity, .tells = false },

@@ -1355,7 +1355,7 @@ class Misuse(Case):
         engine.cancel_at(2)
         with self.assertRaises(hone.Cancelled):
             hone.Model(engine=engine)
-        self.assertEqual(engine.cancel_at(0), 1)
+        self.assertEqual(engine.cancel_at(0), -1)
         hone.Model(engine=engine)
 
     def test_overlapping_uses(self):

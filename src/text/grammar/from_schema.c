@@ -475,13 +475,35 @@ static uint32_t make_rule(hn_build *b, const hn_json *schema)
     return root;
 }
 
+/* How deep arrays and objects nest, of what may be no JSON. */
+static int64_t depth_of(const char *text, size_t bytes)
+{
+    int64_t depth = 0, most = 0;
+    bool is_string = false;
+    for (size_t i = 0; i < bytes; i++) {
+        const char c = text[i];
+        if (c == '"')
+            is_string = !is_string;
+        else if (is_string)
+            i += c == '\\';
+        else if (c == '{' || c == '[')
+            most = ++depth > most ? depth : most;
+        else if (c == '}' || c == ']')
+            depth--;
+    }
+    return most;
+}
+
 uint32_t hn_build_schema(hn_build *b, const char *text, size_t bytes)
 {
     hn_json_text *json = NULL;
     uint32_t rule = 0;
     if (b->status != HN_OK)
         return 0;
-    b->status = hn_json_read(b->heap, "JSON schema", text, bytes, &json);
+    if (depth_of(text, bytes) > b->limits.depth)
+        b->status = hn_fail(HN_ERR_UNSUPPORTED, "a JSON schema that is nested deeper than %lld", (long long)b->limits.depth);
+    else
+        b->status = hn_json_read(b->heap, "JSON schema", text, bytes, &json);
     if (b->status == HN_OK)
         rule = make_rule(b, hn_json_root(json));
     hn_json_free(json);
@@ -497,7 +519,7 @@ hn_status hn_grammar_from_schema(hn_heap *heap, const char *text, size_t bytes, 
     const uint32_t root = hn_build_schema(&b, text, bytes);
     hn_status status = hn_build_finish(&b, root, out);
     if (status == HN_ERR_ARGUMENT)
-        status = hn_fail_within(status, "JSON schema");
+        status = hn_fail_within(status, "JSON schema: ");
     hn_build_free(&b);
     return status;
 }
