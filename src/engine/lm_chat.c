@@ -69,12 +69,12 @@ static void close_variables(hn_chat_input *in)
 }
 
 /* Which template it is by: as hn_conversation_settle has it. */
-static hn_status settle(const hn_lm *lm, const hn_chat_input *in, const char *const *set, const char *tools,
+static hn_status settle(const hn_lm *lm, const hn_chat_input *in, const char *const *set, const char *tools, const char *documents,
                         const char **which)
 {
     const hn_conversation_style style = { .input = in, .set = set, .model = lm->path,
                                           .which = lm->which ? lm->which : lm->carried,
-                                          .tools_or_null = tools };
+                                          .tools_or_null = tools, .documents_or_null = documents };
     return hn_conversation_settle(&style, which);
 }
 
@@ -114,6 +114,7 @@ hn_status hn_cut_after_last(const hn_json *messages, hn_str *text, hn_template_s
 static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_render_options *o, hn_str *out,
                         hn_template_origins *origins_or_null)
 {
+    static const char of[] = "of hn_lm_render_options";
     hn_heap *heap = &lm->engine->heap;
     hn_chat_input in = { .heap = heap, .chat = lm->input.chat };
     hn_json_text *texts[3] = { NULL, NULL, NULL };
@@ -126,8 +127,7 @@ static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_rende
     if (status == HN_OK)
         status = hn_chat_input_set(&in, o->variables, o->n_variables);
     if (status == HN_OK)
-        status = settle(lm, &in, o->variables, name_of(o->tools, "of hn_lm_render_options"),
-                        &request.template_name);
+        status = settle(lm, &in, o->variables, name_of(o->tools, of), name_of(o->documents, of), &request.template_name);
     request.messages = root_of(texts[0]);
     request.tools = root_of(texts[1]);
     request.documents = root_of(texts[2]);
@@ -234,7 +234,7 @@ static hn_status open_chat(hn_lm_chat *c, const hn_lm_draft_options *draft)
     hn_conversation_options o = { .max_answer = c->o.max_answer };
     HN_TRY(take_variables(c));
     HN_TRY(hn_take_json(heap, "tools", c->o.tools, &c->tools));
-    HN_TRY(settle(c->lm, &c->input, c->o.variables, name_of(c->o.tools, "of hn_lm_chat_options"),
+    HN_TRY(settle(c->lm, &c->input, c->o.variables, name_of(c->o.tools, "of hn_lm_chat_options"), NULL,
                   &o.template_name));
     HN_TRY(hn_lm_inner_sampler(c->lm, c->o.sampling, &c->bias, &c->sampler));
     HN_TRY(take_grammar(c));

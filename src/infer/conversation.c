@@ -71,6 +71,8 @@ hn_status hn_conversation_settle(const hn_conversation_style *s, const char **wh
     HN_REQUIRE(!s->tools_or_null || hn_chat_format_mentions(chat, "tools"), HN_ERR_ARGUMENT,
                "--tools %s: expected a chat template that writes tools, found that it reads none",
                s->tools_or_null);
+    HN_REQUIRE(!s->documents_or_null || hn_chat_format_mentions(chat, "documents"), HN_ERR_ARGUMENT,
+               "--documents %s: expected a chat template that writes documents, found that it reads none", s->documents_or_null);
     HN_REQUIRE(hn_chat_format_has(chat, *which ? *which : "default") ||
                    hn_chat_format_has(chat, "tool_use"),
                HN_ERR_FORMAT, "%s has no chat template: --template FILE gives it one", s->model);

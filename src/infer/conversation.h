@@ -30,10 +30,11 @@ typedef struct hn_conversation_style {
     const char *which;           /* the template that was chosen; NULL: none was */
     const hn_adapters *adapters; /* opened already; NULL: none, or settled before */
     const char *tools_or_null;   /* what they are called in messages */
+    const char *documents_or_null;
 } hn_conversation_style;
 
 /* Where none was chosen it is the one that the adapters carry, or the model's; *which names it, as in
- * hn_chat_request. HN_ERR_ARGUMENT: it reads no variable of such a name, or no tools; HN_ERR_FORMAT: there
+ * hn_chat_request. HN_ERR_ARGUMENT: it reads no variable of such a name, no tools or no documents; HN_ERR_FORMAT: there
  * is no template. */
 hn_status hn_conversation_settle(const hn_conversation_style *style, const char **which);
 

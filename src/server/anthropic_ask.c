@@ -276,7 +276,8 @@ static bool add_choice(hn_json_writer *w, const hn_json *choice, hn_failure *why
     const char *word = !strcmp(type, "any") ? "required" : type;
     if (strcmp(type, "auto") != 0 && strcmp(type, "any") != 0 && strcmp(type, "none") != 0 && strcmp(type, "tool") != 0)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice", "tool_choice: expected type auto, any, tool or none, found \"%.40s\"", type);
-    if (!hn_fields_check_within(&hn_fields_message_choice, "tool_choice.", choice, why))
+    if (!hn_fields_check_within(&hn_fields_message_choice, "tool_choice.", choice, why) ||
+        !hn_field_is_of(choice, "tool_choice.", "name", "tool", why))
         return false;
     hn_json_key(w, "tool_choice");
     if (!strcmp(type, "tool")) {
@@ -322,7 +323,8 @@ static bool add_thinking(hn_json_writer *w, const hn_json *thinking, hn_failure 
         return true;
     if (!is_on && !is_adaptive && strcmp(type, "disabled") != 0)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "thinking", "thinking: expected type enabled, disabled or adaptive, found \"%.40s\"", type);
-    if (!hn_fields_check_within(&hn_fields_thinking, "thinking.", thinking, why))
+    if (!hn_fields_check_within(&hn_fields_thinking, "thinking.", thinking, why) ||
+        !hn_field_is_of(thinking, "thinking.", "budget_tokens", "enabled", why))
         return false;
     if (is_adaptive)
         return true;
@@ -373,6 +375,8 @@ bool hn_anthropic_translate(hn_answer *a, hn_failure *why)
                                              { "top_p", "top_p" },   { "top_k", "top_k" },             { "stop_sequences", "stop" },
                                              { "stream", "stream" }, { "seed", "seed" },               { "recipe", "recipe" } };
     const hn_json *b = a->body;
+    if (hn_field_bool(b, "recipe", false) && hn_field_bool(b, "stream", false)) /* its events have no place for one */
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "recipe", "recipe: not of a stream");
     hn_str out = hn_str_on(a->heap);
     hn_json_writer w = hn_json_write_to(&out);
     hn_json_begin_object(&w);

@@ -48,6 +48,9 @@ static const hn_field allowed_tool[] = {
 static const hn_field responses[] = {
 #include "server/fields/responses.def"
 };
+static const hn_field response_stream_options[] = {
+#include "server/fields/response_stream_options.def"
+};
 static const hn_field response_text[] = {
 #include "server/fields/response_text.def"
 };

@@ -203,6 +203,15 @@ bool hn_fields_check(const hn_fields *fields, const hn_json *body, hn_failure *w
     return hn_fields_check_within(fields, "", body, why);
 }
 
+bool hn_field_is_of(const hn_json *object, const char *within, const char *name, const char *type, hn_failure *why)
+{
+    char way[128];
+    if (!hn_field_of(object, name) || !strcmp(hn_field_text(object, "type", ""), type))
+        return true;
+    snprintf(way, sizeof way, "%.63s%.60s", within, name);
+    return hn_refuse_as(why, HN_REFUSED_INVALID, way, "%s: of type %s alone", way, type);
+}
+
 const hn_json *hn_field_of(const hn_json *body, const char *name)
 {
     const hn_json *v = hn_json_get(body, name);

@@ -74,6 +74,9 @@ typedef struct hn_field_key {
 } hn_field_key;
 hn_field_key hn_field_key_of(const char *name);
 
+/* A field that is one type's alone, which its row says: it is not there, or the object has that type. The table has no way to say so. */
+bool hn_field_is_of(const hn_json *object, const char *within, const char *name, const char *type, hn_failure *why);
+
 /* A field of a body that was checked; NULL: it is not there, or null. */
 const hn_json *hn_field_of(const hn_json *body, const char *name);
 double hn_field_number(const hn_json *body, const char *name, double otherwise);

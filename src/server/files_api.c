@@ -54,20 +54,20 @@ static void reply_with(hn_visit *v, const hn_upload *u)
 
 /* ---- one that comes ---- */
 
-/* The last part of its name decides what it is; of one that is not known the reader looks at its first bytes. */
+/* The last part of its name decides what it is, and only its reader knows which endings say something: so each is kept that a name can
+ * have here, but .json, which is a record's. */
 static void set_names(hn_upload *u, const hn_part *part)
 {
-    static const char *const endings[] = { ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".txt", ".text", ".md", ".markdown" };
     const char *name = part->file;
     for (const char *c = part->file; *c; c++)
         if (*c == '/' || *c == '\\')
             name = c + 1;
     snprintf(u->name, sizeof u->name, "%s", *name ? name : "file");
     const char *dot = strrchr(u->name, '.');
-    snprintf(u->ending, sizeof u->ending, ".data");
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-        if (hn_ascii_same(dot, endings[i]))
-            snprintf(u->ending, sizeof u->ending, "%s%s", !strcmp(endings[i], ".json") ? ".array" : "", endings[i]);
+    const size_t n = dot ? strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") : 0;
+    const bool is_word = n && !dot[1 + n] && n + 1 < sizeof u->ending;
+    const char *ending = !is_word ? ".data" : hn_ascii_same(dot, ".json") ? ".array.json" : dot;
+    snprintf(u->ending, sizeof u->ending, "%s", ending);
 }
 
 static bool take_expiry(hn_upload *u, const hn_json *body, hn_failure *why)

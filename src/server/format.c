@@ -13,11 +13,10 @@ static bool take_schema(hn_answer *a, const hn_json *format, hn_failure *why)
     if (!hn_fields_check_within(&hn_fields_json_schema, "response_format.json_schema.", named, why))
         return false;
     schema = hn_field_of(named, "schema");
+    if (!schema) /* one that says nothing is {}, and not no schema: nobody means that by its type */
+        return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "response_format.json_schema.schema", "response_format.json_schema.schema: expected an object");
     hn_json_writer w = hn_json_write_to(&a->grammar_text);
-    if (schema)
-        hn_json_add_value(&w, schema);
-    else
-        hn_str_add(&a->grammar_text, "{}");
+    hn_json_add_value(&w, schema);
     return hn_str_status(&a->grammar_text) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "response_format");
 }
 
@@ -29,10 +28,10 @@ static bool take_format(hn_answer *a, const hn_json *format, hn_failure *why)
     if (!type)
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "response_format.type", "response_format.type: expected a word, found none");
     a->grammar_kind = HN_LM_JSON_SCHEMA;
+    if (!hn_field_is_of(format, "response_format.", "json_schema", "json_schema", why))
+        return false;
     if (!strcmp(type, "json_schema"))
         return take_schema(a, format, why);
-    if (hn_field_of(format, "json_schema"))
-        return hn_refuse_as(why, HN_REFUSED_INVALID, "response_format.json_schema", "response_format.json_schema: of type json_schema alone");
     if (!strcmp(type, "json_object"))
         hn_str_add(&a->grammar_text, "{\"type\":\"object\"}");
     return hn_str_status(&a->grammar_text) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "response_format");

@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SUFFIX = 40 };
+enum { MOST_SUFFIX = 40, MOST_SETTINGS = 64, MOST_TOLD = MOST_SETTINGS + 32 };
 
 typedef struct taking {
     hn_jobs *jobs;
     hn_job *job;
     hn_json_writer w; /* of the settings */
+    const char *told[MOST_TOLD]; /* the names of those that are there */
+    size_t n_told;
     hn_failure *why;
 } taking;
 
@@ -45,9 +47,20 @@ static const struct {
     { "threads", "--train-threads of the server says it" }, { "memory", "--train-memory of the server says it" },
     { "ignore", "the server says it" }, { "template-name", "the server says it" },
     { "goal", "method.type says it" }, { "epochs", "hyperparameters.n_epochs says it" },
-    { "batch", "hyperparameters.batch_size says it" }, { "seed", "the field seed says it" },
+    { "batch", "hyperparameters.batch_size says it" }, { "rate", "hyperparameters.learning_rate_multiplier says it" }, { "seed", "the field seed says it" },
     { "keep-adapters", "every job does" }, { "samples-along", "every job does" },
 };
+
+/* Whether it is there already, as of settings or of hyperparameters: the program would take the last, and nobody asked for that. */
+static bool is_told(taking *t, const char *name)
+{
+    for (size_t i = 0; i < t->n_told; i++)
+        if (!strcmp(t->told[i], name))
+            return true;
+    if (t->n_told < MOST_TOLD)
+        t->told[t->n_told++] = name;
+    return false;
+}
 
 static bool take_setting(taking *t, const hn_json *v)
 {
@@ -69,14 +82,16 @@ static bool take_setting(taking *t, const hn_json *v)
     if (!strcmp(s->name, "keep") && strtoll(word + n + 1, NULL, 10) > HN_MOST_CHECKPOINTS)
         return hn_refuse_as(t->why, HN_REFUSED_INVALID, "settings", "settings: keep: expected at most %d checkpoints, since each is served",
                             HN_MOST_CHECKPOINTS);
+    if (s->kind != HN_SETTING_TEXTS && is_told(t, s->name))
+        return hn_refuse_as(t->why, HN_REFUSED_INVALID, "settings", "settings: %s: found twice", s->name);
     hn_json_add_string(&t->w, word);
     return true;
 }
 
 static bool take_settings(taking *t, const hn_json *list)
 {
-    if (list && hn_json_count(list) > 64)
-        return hn_refuse_as(t->why, HN_REFUSED_INVALID, "settings", "settings: expected at most 64, found %zu", hn_json_count(list));
+    if (list && hn_json_count(list) > MOST_SETTINGS)
+        return hn_refuse_as(t->why, HN_REFUSED_INVALID, "settings", "settings: expected at most %d, found %zu", MOST_SETTINGS, hn_json_count(list));
     for (const hn_json *v = hn_json_first(list); v; v = v->next)
         if (!take_setting(t, v))
             return false;
@@ -101,6 +116,7 @@ static bool take_number(taking *t, const hn_json *of, const char *name, double *
 static void add_setting(taking *t, const char *name, double value)
 {
     char word[80];
+    is_told(t, name);
     hn_text_print(word, sizeof word, "%s=%.9g", name, value);
     hn_json_add_string(&t->w, word);
 }
@@ -214,7 +230,7 @@ static void keep(hn_job *job, const hn_json *body)
 
 bool hn_job_take(hn_jobs *jobs, hn_job *job, const hn_json *body, hn_failure *why)
 {
-    taking t = { jobs, job, hn_json_write_to(&job->settings), why };
+    taking t = { .jobs = jobs, .job = job, .w = hn_json_write_to(&job->settings), .why = why };
     char seed[40];
     job->seed = hn_field_int(body, "seed", (int64_t)default_of("seed"));
     snprintf(seed, sizeof seed, "seed=%lld", (long long)job->seed);

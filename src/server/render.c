@@ -284,15 +284,18 @@ static const char *rest_of_variable(const hn_answer *a, const variables *vars, c
  * read names the field that asked for it. */
 static bool refuse_rendering(const hn_answer *a, const variables *vars, hn_status status, hn_failure *why)
 {
-    static const char tools[] = "--tools of hn_lm_render_options";
+    static const struct {
+        const char *field, *begins; /* as the library calls it */
+    } given[] = { { "tools", "--tools of hn_lm_render_options" }, { "documents", "--documents of hn_lm_render_options" } };
     const hn_served *model = a->model;
     const size_t n = strlen(model->o.path);
     const char *said = hn_error_message(), *field = "messages", *rest = rest_of_variable(a, vars, said, &field);
     hn_refuse_by(why, status, field);
     if (rest)
         return hn_refuse_as(why, why->kind, field, "%s%s%s", field, *rest == ':' ? "" : ": ", rest);
-    if (!strncmp(said, tools, sizeof tools - 1))
-        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools%s", said + sizeof tools - 1);
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (!strncmp(said, given[i].begins, strlen(given[i].begins)))
+            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, given[i].field, "%s%s", given[i].field, said + strlen(given[i].begins));
     if (strncmp(said, model->o.path, n) != 0)
         return false;
     return hn_refuse_as(why, why->kind, "messages", "%s%s", model->name, said + n);

@@ -391,7 +391,10 @@ static bool check_choice(const hn_json *choice, hn_failure *why)
 {
     const hn_json *tools = hn_field_of(choice, "tools");
     size_t i = 0;
-    if (!hn_fields_check_within(&hn_fields_response_choice, "tool_choice.", choice, why))
+    if (!hn_fields_check_within(&hn_fields_response_choice, "tool_choice.", choice, why) ||
+        !hn_field_is_of(choice, "tool_choice.", "name", "function", why) ||
+        !hn_field_is_of(choice, "tool_choice.", "mode", "allowed_tools", why) ||
+        !hn_field_is_of(choice, "tool_choice.", "tools", "allowed_tools", why))
         return false;
     for (const hn_json *t = hn_json_at(tools, 0); t; t = t->next, i++)
         if (is_of(t, "function") && !hn_fields_check_within(&hn_fields_response_allowed_tool, hn_field_way_at("tool_choice.", "tools", i).text, t, why))
@@ -459,25 +462,27 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
 /* text: {"format": {"type", "name", "schema", "strict"}, "verbosity"} */
 static bool add_format(hn_json_writer *w, const hn_json *text, hn_failure *why)
 {
+    static const char *const needed[] = { "type", "schema" }, *const ways[] = { "text.format.type", "text.format.schema" };
     const hn_json *format = hn_field_of(text, "format");
     if (!hn_fields_check_within(&hn_fields_response_text, "text.", text, why))
         return false;
     if (!format)
         return true;
-    if (!hn_fields_check_within(&hn_fields_text_format, "text.format.", format, why))
+    if (!hn_fields_check_within(&hn_fields_text_format, "text.format.", format, why) ||
+        !hn_field_is_of(format, "text.format.", "schema", "json_schema", why))
         return false;
+    for (int i = 0; i < 2; i++) /* here: chats would name what is missing as they call it */
+        if (!hn_field_of(format, needed[i]) && (!i || is_of(format, "json_schema")))
+            return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, ways[i], "%s: expected %s, found none", ways[i], i ? "an object" : "a word");
     hn_json_key(w, "response_format");
     hn_json_begin_object(w);
     hn_json_key(w, "type");
-    hn_json_add_string(w, hn_field_text(format, "type", "text"));
+    hn_json_add_value(w, hn_field_of(format, "type"));
     if (is_of(format, "json_schema")) {
         hn_json_key(w, "json_schema");
         hn_json_begin_object(w);
         hn_json_key(w, "schema");
-        if (hn_field_of(format, "schema"))
-            hn_json_add_value(w, hn_field_of(format, "schema"));
-        else
-            hn_json_add_null(w);
+        hn_json_add_value(w, hn_field_of(format, "schema"));
         hn_json_end_object(w);
     }
     hn_json_end_object(w);
@@ -517,7 +522,8 @@ bool hn_responses_translate(hn_answer *a, hn_failure *why)
                                              { "stream", "stream" }, { "seed", "seed" }, { "recipe", "recipe" }, { "thinking_budget", "thinking_budget" },
                                              { "grammar", "grammar" },
                                              { "chat_template_kwargs", "chat_template_kwargs" }, { "enable_thinking", "enable_thinking" } };
-    const hn_json *b = a->body, *text = hn_field_of(b, "text"), *reasoning = hn_field_of(b, "reasoning");
+    const hn_json *b = a->body, *text = hn_field_of(b, "text"), *reasoning = hn_field_of(b, "reasoning"),
+                  *options = hn_field_of(b, "stream_options");
     hn_str out = hn_str_on(a->heap);
     hn_json_writer w = hn_json_write_to(&out);
     hn_json_begin_object(&w);
@@ -526,7 +532,8 @@ bool hn_responses_translate(hn_answer *a, hn_failure *why)
             hn_json_key(&w, fields[i][1]);
             hn_json_add_value(&w, hn_field_of(b, fields[i][0]));
         }
-    bool is_well = keep_items(a, why) && add_messages(&w, a, why) && add_tools(&w, b, why) && (!text || add_format(&w, text, why)) &&
+    bool is_well = (!options || hn_fields_check_within(&hn_fields_response_stream_options, "stream_options.", options, why)) &&
+                   keep_items(a, why) && add_messages(&w, a, why) && add_tools(&w, b, why) && (!text || add_format(&w, text, why)) &&
                    (!reasoning || add_reasoning(&w, reasoning, why)) && add_scores(&w, b, why);
     hn_json_end_object(&w);
     is_well = is_well && hn_answer_translate(a, &out, why);

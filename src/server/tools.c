@@ -128,6 +128,8 @@ static bool check_choice(const hn_json *choice, hn_failure *why)
     if (choice->kind != HN_JSON_OBJECT)
         return true;
     return hn_fields_check_within(&hn_fields_tool_choice, "tool_choice.", choice, why) &&
+           hn_field_is_of(choice, "tool_choice.", "function", "function", why) &&
+           hn_field_is_of(choice, "tool_choice.", "allowed_tools", "allowed_tools", why) &&
            (!function || hn_fields_check_within(&hn_fields_choice_function, "tool_choice.function.", function, why)) &&
            (!allowed || check_allowed(allowed, why));
 }
