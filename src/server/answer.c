@@ -508,14 +508,14 @@ static void make_rules(hn_task *task)
 static bool fits(const hn_answer *a, hn_failure *why)
 {
     const char *param = a->is_chat ? "messages" : "prompt";
-    const int64_t context = hn_lm_batch_context(a->model->batch);
+    const int64_t has = hn_lm_batch_context(a->model->batch), context = a->context ? a->context : has;
     for (int32_t i = 0; i < a->n_prompts; i++) {
         if (!a->prompts[i].n)
             return hn_refuse_as(why, HN_REFUSED_INVALID, param, "%s: the prompt is empty", param);
         if ((int64_t)a->prompts[i].n >= context)
             return hn_refuse_as(why, HN_REFUSED_TOO_LONG, param,
-                             "prompt is too long: %zu tokens, and this model's maximum context length is %lld tokens, its answer too", a->prompts[i].n,
-                             (long long)context);
+                             "prompt is too long: %zu tokens, and %s maximum context length is %lld tokens, its answer too", a->prompts[i].n,
+                             a->context ? "the request's" : "this model's", (long long)context);
     }
     return true;
 }

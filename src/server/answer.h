@@ -94,6 +94,7 @@ struct hn_answer {
     hn_lm_sampling sampling;
     hn_lm_bias *bias;
     int64_t most; /* tokens; 0: to the context's end */
+    int64_t context; /* that the prompt and what is said have together, of those that the model has; 0: all of them */
     int32_t likeliest;
     bool scores, streams, tells_usage, goes_on, tells_recipe;
     bool scores_drawn; /* log-probabilities are of what tokens are drawn from, not of the model's own distribution */

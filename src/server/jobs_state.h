@@ -281,7 +281,7 @@ bool hn_visit_query(hn_visit *v, const hn_fields *fields);
 bool hn_visit_body(hn_visit *v, const hn_fields *fields);
 /* The words of the path after `prefix`: id, and what follows it, "" if nothing does. False: there is no such thing. */
 bool hn_visit_words(hn_visit *v, const char *prefix, char id[HN_ITEM_ID], char rest[32]);
-/* NULL or "": the first. NULL: there is none. */
+/* NULL: the first. NULL: there is none. */
 const hn_served *hn_jobs_model(const hn_jobs *jobs, const char *name, hn_failure *why);
 
 #endif

@@ -220,6 +220,7 @@ static void add_messages(hn_json_writer *w, const hn_json *messages)
     hn_json_end_array(w);
 }
 
+/* One that is only to load a model has none: an empty one stands there, by which what else is asked is tried. */
 static void add_prompt(hn_json_writer *w, const hn_json *b, bool generates)
 {
     const char *system = hn_field_text(b, "system", NULL);
@@ -229,7 +230,7 @@ static void add_prompt(hn_json_writer *w, const hn_json *b, bool generates)
         hn_json_add_string(w, hn_field_text(b, "prompt", ""));
         return;
     }
-    if (!generates) {
+    if (!generates && hn_json_count(hn_field_of(b, "messages"))) {
         add_messages(w, hn_field_of(b, "messages"));
         return;
     }
@@ -294,7 +295,14 @@ static bool translate(hn_answer *a, const hn_json *options, hn_failure *why)
     return is_well;
 }
 
-static bool prepare(hn_answer *a, hn_failure *why)
+bool hn_ollama_fits(const hn_answer *a, hn_failure *why)
+{
+    const int64_t has = a->model->batch ? hn_lm_batch_context(a->model->batch) : INT64_MAX; /* one that embeds has none of this kind */
+    return a->context <= has || hn_refuse_as(why, HN_REFUSED_INVALID, "options.num_ctx", "options.num_ctx: the context of %s is %lld, found %lld",
+                                             a->model->name, (long long)has, (long long)a->context);
+}
+
+static bool encode(hn_answer *a, hn_failure *why)
 {
     const hn_json *raw = hn_field_of(a->body, "prompt");
     if (!raw)
@@ -304,10 +312,33 @@ static bool prepare(hn_answer *a, hn_failure *why)
     return hn_answer_encode(a, &a->prompts[0], hn_json_string(raw), hn_json_bytes(raw), HN_LM_PLAIN, why);
 }
 
+/* How large a context is is known when the model is there: without --context it is the model's own. */
+static bool prepare(hn_answer *a, hn_failure *why)
+{
+    if (!hn_ollama_fits(a, why) || !encode(a, why))
+        return false;
+    const int64_t left = a->context - (int64_t)a->prompts[0].n; /* below 1: the prompt is refused */
+    if (a->context && left > 0 && (!a->most || a->most > left))
+        a->most = left;
+    return true;
+}
+
 static const hn_voice voice = {
     .type = "application/x-ndjson", .prepare = prepare, .tell = tell, .think = think,
     .close = close_choice, .finish = finish, .whole = whole, .fail = hn_ollama_fail,
 };
+
+/* What the template would have written is not beside a text that it does not write. */
+static bool check_raw(const hn_json *body, hn_failure *why)
+{
+    static const char *const written[] = { "system", "think" };
+    for (int i = 0; i < 2 && hn_field_bool(body, "raw", false); i++) {
+        const hn_json *v = hn_field_of(body, written[i]);
+        if (v && (v->kind != HN_JSON_STRING || hn_json_bytes(v)))
+            return hn_refuse_as(why, HN_REFUSED_INVALID, written[i], "%s: found raw too: no template writes it", written[i]);
+    }
+    return true;
+}
 
 static bool take(hn_answer *a, hn_failure *why)
 {
@@ -316,17 +347,15 @@ static bool take(hn_answer *a, hn_failure *why)
     options = options ? options : &none;
     if (!hn_fields_check_within(&hn_fields_ollama_options, "options.", options, why))
         return false;
-    const int64_t context = hn_field_int(options, "num_ctx", 0), has = a->model->o.batch.context;
-    if (has && context > has)
-        return hn_refuse_as(why, HN_REFUSED_INVALID, "options.num_ctx", "options.num_ctx: the server's --context is %lld, found %lld",
-                            (long long)has, (long long)context);
-    if (hn_ollama_loads(a))
-        return hn_ollama_take_load(a, why);
-    if (!hn_check_ollama_messages(messages, why) || !translate(a, options, why))
+    const bool loads = hn_ollama_loads(a);
+    a->context = hn_field_int(options, "num_ctx", 0);
+    if (!check_raw(a->body, why) || !hn_check_ollama_messages(messages, why) || !translate(a, options, why))
         return false;
     a->most = hn_field_int(a->body, "max_tokens", 0);
     a->is_chat = !hn_field_of(a->body, "prompt");
-    return hn_openai_take(a, why) && hn_tools_take(a, why) && hn_answer_choices(a, 1, 1, why);
+    if (!hn_openai_take(a, why) || !hn_tools_take(a, why))
+        return false;
+    return loads ? hn_ollama_take_load(a, why) : hn_answer_choices(a, 1, 1, why);
 }
 
 void hn_api_ollama_chat(hn_server *server, hn_http_call *call)

@@ -3,7 +3,8 @@
 #include "server/ollama.h"
 
 #include "base/os/clock.h"
-#include "server/fields.h"
+#include "server/apis.h"
+#include "server/format.h"
 #include "server/server_state.h"
 
 #include <string.h>
@@ -26,9 +27,20 @@ static bool is_zero(const hn_json *keep)
     return keep->kind == HN_JSON_INT ? hn_json_int(keep) == 0 : hn_json_number(keep) == 0;
 }
 
+/* What is asked of answers is looked at as if there were one: rules are made, and a prompt is written if the template has a say in it (of a
+ * model without one it is not asked). */
+static bool check(hn_answer *a, hn_failure *why)
+{
+    hn_str prompt = hn_str_on(a->heap);
+    const bool writes = hn_field_of(a->asked, "think") || a->tools.length;
+    const bool is_well = hn_ollama_fits(a, why) && (!writes || hn_render_messages(a, &prompt, why)) && hn_format_make(a, why);
+    hn_str_free(&prompt);
+    return is_well;
+}
+
 static bool tell(hn_answer *a, hn_str *out, hn_failure *why)
 {
-    if (a->leaves && !hn_served_unload(a->model, why))
+    if (a->leaves ? !hn_served_unload(a->model, why) : !check(a, why))
         return false;
     hn_json_writer w = hn_json_write_to(out);
     hn_json_begin_object(&w);
@@ -58,9 +70,12 @@ bool hn_ollama_take_load(hn_answer *a, hn_failure *why)
 {
     const hn_keys *keys = a->server->o.keys;
     const hn_key *key = keys ? hn_keys_of(keys, hn_http_request_of(a->call)) : NULL;
-    a->leaves = is_zero(hn_field_of(a->body, "keep_alive"));
+    a->leaves = is_zero(hn_field_of(a->asked, "keep_alive"));
+    if (a->tells_recipe)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "recipe", "recipe: of an answer alone, and nothing is asked");
     if (a->leaves && keys && !(key && key->is_admin))
         return hn_refuse_as(why, HN_REFUSED_NO_RIGHT, "keep_alive", "keep_alive: 0 puts a model away, which takes a key with the admin right");
     a->run = tell;
+    a->is_long = a->grammar_text.length > 0; /* rules are the smith's */
     return true;
 }

@@ -161,7 +161,10 @@ void hn_api_ollama_show(hn_server *s, hn_http_call *call) { hn_api_ask(s, call, 
 static bool embed(hn_answer *a, hn_str *out, hn_failure *why)
 {
     hn_json_writer w = hn_json_write_to(out);
+    const hn_json *options = hn_field_of(a->body, "options");
     int64_t n_tokens = 0;
+    if (options && !hn_fields_check_within(&hn_fields_ollama_options, "options.", options, why))
+        return false;
     hn_json_begin_object(&w);
     hn_json_key(&w, "model");
     hn_json_add_string(&w, hn_field_text(a->body, "model", a->model->name));

@@ -304,7 +304,7 @@ static bool refuse_rendering(const hn_answer *a, const variables *vars, hn_statu
 bool hn_render_messages(hn_answer *a, hn_str *out, hn_failure *why)
 {
     rendering r;
-    bool is_well = open_rendering(&r, a, NULL, why);
+    bool is_well = open_rendering(&r, a, a->tools.length ? a->tools.text : NULL, why);
     if (is_well) {
         const hn_status status = render(a->model->lm, &r, out);
         is_well = status == HN_OK || refuse_rendering(a, &r.vars, status, why);

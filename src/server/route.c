@@ -116,6 +116,15 @@ void hn_server_route(hn_server *s, hn_http_call *call)
 
 /* ---- requests to a model ---- */
 
+/* `name` is the old one of `model` where a table has it. */
+static bool model_of(const hn_json *body, const char **name, hn_failure *why)
+{
+    const char *now = hn_field_text(body, "model", NULL), *old = hn_field_text(body, "name", NULL);
+    *name = now ? now : old;
+    return !now || !old || !strcmp(now, old) ||
+           hn_refuse_as(why, HN_REFUSED_INVALID, "name", "name: the old name of model, which is %.100s: found %.100s", now, old);
+}
+
 static bool read_body(hn_server *s, hn_answer *a, const hn_fields *fields)
 {
     const hn_http_request *r = hn_http_request_of(a->call);
@@ -126,8 +135,9 @@ static bool read_body(hn_server *s, hn_answer *a, const hn_fields *fields)
     a->asker = hn_server_asker(s, a->call);
     a->owner = s->o.shares_beginnings ? 0 : a->asker;
     a->body = hn_json_root(a->text);
-    return hn_fields_check(fields, a->body, &a->failure) &&
-           hn_shelf_find(s->shelf, hn_field_text(a->body, "model", NULL), a->asker, &a->model, &a->adapter, &a->failure);
+    const char *name = NULL;
+    return hn_fields_check(fields, a->body, &a->failure) && model_of(a->body, &name, &a->failure) &&
+           hn_shelf_find(s->shelf, name, a->asker, &a->model, &a->adapter, &a->failure);
 }
 
 static void run_loaded(hn_task *task)

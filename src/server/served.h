@@ -114,7 +114,7 @@ void hn_shelf_stop(hn_shelf *shelf);
 /* After that, or with it. */
 void hn_shelf_close(hn_shelf *shelf);
 
-/* By "model", "model:adapter" or "adapter"; NULL or "": the first. An adapter is found by who may: `asker` is the owner of the key
+/* By "model", "model:adapter" or "adapter"; NULL: the first. An adapter is found by who may: `asker` is the owner of the key
  * that asks, 0 where there are none, and his own comes before everybody's. Both are held for the caller; *adapter NULL: none. */
 bool hn_shelf_find(hn_shelf *shelf, const char *name, uint64_t asker, hn_served **out, hn_served_adapter **adapter, hn_failure *why);
 /* The same by name alone: nothing is held. "": no adapter. */

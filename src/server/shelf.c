@@ -149,7 +149,7 @@ static hn_served *find_by_adapter(const hn_shelf *shelf, const char *name, uint6
 static hn_served *find(const hn_shelf *shelf, const char *name, uint64_t asker, hn_served_adapter **adapter)
 {
     *adapter = NULL;
-    if (!name || !*name)
+    if (!name)
         return shelf->n ? shelf->models[0] : NULL;
     hn_served *m = hn_shelf_model(shelf, name, strlen(name));
     const char *colon = strchr(name, ':');
@@ -163,6 +163,8 @@ static hn_served *find(const hn_shelf *shelf, const char *name, uint64_t asker, 
 
 static bool refuse_name(const char *name, hn_failure *why)
 {
+    if (name && !*name) /* it is no name, and nobody meant the first */
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "model", "model: expected a name, found none");
     return hn_refuse_as(why, HN_REFUSED_NO_MODEL, "model", "%.100s: there is no such model; /v1/models lists them", name ? name : "");
 }
 

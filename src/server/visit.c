@@ -137,7 +137,7 @@ const hn_served *hn_jobs_model(const hn_jobs *jobs, const char *name, hn_failure
 {
     const hn_shelf *shelf = jobs->shelf;
     for (int32_t i = 0; i < shelf->n; i++)
-        if (!name || !*name || !strcmp(shelf->models[i]->name, name))
+        if (!name || !strcmp(shelf->models[i]->name, name))
             return shelf->models[i];
     hn_refuse_as(why, HN_REFUSED_NO_MODEL, "model", "%.100s: there is no such model to train; /v1/models lists them", name ? name : "");
     return NULL;
