@@ -1,11 +1,11 @@
-/* apis.h: what the server answers: a function for each line of routes.def, on the desk's thread. */
+/* apis.h: what the server answers: the function of each line of routes.def, on the desk's thread. */
 #ifndef HN_SERVER_APIS_H
 #define HN_SERVER_APIS_H
 
 #include "server/answer.h"
 #include "server/fields.h"
 
-#define HN_ROUTE(method, path, name, right, form) void hn_api_##name(hn_server *server, hn_http_call *call);
+#define HN_ROUTE(method, path, name, right, form, query) void hn_api_##name(hn_server *server, hn_http_call *call);
 #include "server/routes.def"
 #undef HN_ROUTE
 

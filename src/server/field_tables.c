@@ -90,6 +90,9 @@ static const hn_field response_choice[] = {
 static const hn_field response_allowed_tool[] = {
 #include "server/fields/response_allowed_tool.def"
 };
+static const hn_field input_items[] = {
+#include "server/fields/input_items.def"
+};
 static const hn_field completions[] = {
 #include "server/fields/completions.def"
 };
@@ -137,6 +140,9 @@ static const hn_field output_format[] = {
 };
 static const hn_field count_tokens[] = {
 #include "server/fields/count_tokens.def"
+};
+static const hn_field messages_query[] = {
+#include "server/fields/messages_query.def"
 };
 static const hn_field load_lora_adapter[] = {
 #include "server/fields/load_lora_adapter.def"

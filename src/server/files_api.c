@@ -182,7 +182,7 @@ static bool is_asked(const hn_upload *u, const char *owner, const char *purpose)
 static void list(hn_visit *v)
 {
     hn_jobs *jobs = v->jobs;
-    if (!hn_visit_query(v, &hn_fields_files_list)) {
+    if (!hn_visit_query(v)) {
         hn_visit_refuse(v);
         return;
     }
@@ -281,7 +281,7 @@ static void read_tokens(hn_task *task)
 
 static void begin_tokens(hn_visit *v)
 {
-    const bool is_well = hn_visit_query(v, &hn_fields_file_tokens) &&
+    const bool is_well = hn_visit_query(v) &&
                          (v->model = hn_jobs_model(v->jobs, hn_field_text(v->body, "model", NULL), &v->why)) != NULL;
     if (is_well && !v->upload->examples)
         hn_refuse_as(&v->why, HN_REFUSED_INVALID, "file_id", "%s: has no examples", v->upload->id);

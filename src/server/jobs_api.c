@@ -150,7 +150,7 @@ static void begin_list(hn_json_writer *w)
 static void list(hn_visit *v)
 {
     hn_jobs *jobs = v->jobs;
-    if (!hn_visit_query(v, &hn_fields_jobs_list)) {
+    if (!hn_visit_query(v)) {
         hn_visit_refuse(v);
         return;
     }
@@ -354,7 +354,7 @@ static void get(hn_visit *v)
         return;
     }
     const bool is_events = !strcmp(rest, "events"), is_checkpoints = !strcmp(rest, "checkpoints");
-    if (is_there && (is_events || is_checkpoints) && hn_visit_query(v, &hn_fields_job_events)) {
+    if (is_there && (is_events || is_checkpoints) && hn_visit_query(v)) {
         (is_events ? events : checkpoints)(v);
         return;
     }

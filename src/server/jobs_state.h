@@ -276,8 +276,8 @@ bool hn_visit_has_said(hn_visit *v);
 /* Each ends it. */
 void hn_visit_reply(hn_visit *v, int status, hn_str *json); /* and frees the text */
 void hn_visit_refuse(hn_visit *v);
-/* The query as an object of these fields, or refused: false. */
-bool hn_visit_query(hn_visit *v, const hn_fields *fields);
+/* The query as an object, or refused: false. */
+bool hn_visit_query(hn_visit *v);
 bool hn_visit_body(hn_visit *v, const hn_fields *fields);
 /* The words of the path after `prefix`: id, and what follows it, "" if nothing does. False: there is no such thing. */
 bool hn_visit_words(hn_visit *v, const char *prefix, char id[HN_ITEM_ID], char rest[32]);

@@ -110,7 +110,7 @@ void hn_api_props(hn_server *s, hn_http_call *call)
     hn_failure why;
     hn_json_text *query;
     hn_served *m;
-    const bool is_well = hn_server_query(s, call, &hn_fields_props, &query, &why) &&
+    const bool is_well = hn_server_query(s, call, &query, &why) &&
                          hn_shelf_look(s->shelf, hn_field_text(hn_json_root(query), "model", NULL), asker, &m, adapter, &why);
     hn_json_free(query);
     if (!is_well) {

@@ -6,7 +6,6 @@
 #include "server/tools.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- keeping ---- */
@@ -315,34 +314,8 @@ void hn_api_response_delete(hn_server *s, hn_http_call *call_of)
 typedef struct page_of_items {
     int64_t limit;
     bool is_ascending;
-    char after[100];
+    const char *after; /* "": from the first on */
 } page_of_items;
-
-/* limit=20&order=asc&after=ID; others are refused by name. */
-static bool read_query(const char *query, page_of_items *page, hn_failure *why)
-{
-    *page = (page_of_items){ .limit = 20 };
-    while (*query) {
-        const size_t n = strcspn(query, "&"), name = strcspn(query, "=&");
-        const char *value = query[name] == '=' ? query + name + 1 : "";
-        const size_t bytes = query[name] == '=' ? n - name - 1 : 0;
-        char text[100] = "";
-        snprintf(text, sizeof text, "%.*s", (int)bytes, value);
-        char *end = text;
-        if (name == 5 && !memcmp(query, "limit", 5)) {
-            page->limit = strtol(text, &end, 10);
-            if (end == text || *end || page->limit < 1 || page->limit > 100)
-                return hn_refuse_as(why, HN_REFUSED_INVALID, "limit", "limit: expected 1 to 100, found %.40s", text);
-        } else if (name == 5 && !memcmp(query, "order", 5) && (!strcmp(text, "asc") || !strcmp(text, "desc")))
-            page->is_ascending = text[0] == 'a';
-        else if (name == 5 && !memcmp(query, "after", 5))
-            snprintf(page->after, sizeof page->after, "%s", text);
-        else
-            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, NULL, "%.*s: expected limit, order (asc or desc) or after", (int)(n > 60 ? 60 : n), query);
-        query += n + (query[n] == '&');
-    }
-    return true;
-}
 
 static const char *id_of(const hn_json *item)
 {
@@ -385,12 +358,14 @@ static void add_list(hn_json_writer *w, const hn_json *items, const page_of_item
 
 static void reply_items(hn_server *s, hn_http_call *call_of, const hn_str *in)
 {
-    page_of_items page;
     hn_failure why = { .kind = HN_REFUSED_NOT };
-    hn_json_text *items = NULL;
+    hn_json_text *items = NULL, *query = NULL;
     hn_str all = hn_str_on(s->heap), out = hn_str_on(s->heap);
     hn_str_print(&all, "[%s]", in->text);
-    bool is_well = read_query(hn_http_request_of(call_of)->query, &page, &why);
+    bool is_well = hn_server_query(s, call_of, &query, &why);
+    const hn_json *asked = is_well ? hn_json_root(query) : NULL;
+    const page_of_items page = { .limit = hn_field_int(asked, "limit", 20), .is_ascending = !strcmp(hn_field_text(asked, "order", "desc"), "asc"),
+                                 .after = hn_field_text(asked, "after", "") };
     if (is_well && (hn_str_status(&all) != HN_OK || hn_json_read(s->heap, "items", all.text, all.length, &items) != HN_OK))
         is_well = hn_refuse_by(&why, HN_ERR_MEMORY, NULL);
     if (is_well) {
@@ -403,6 +378,7 @@ static void reply_items(hn_server *s, hn_http_call *call_of, const hn_str *in)
     else
         hn_api_refuse(s, call_of, &why);
     hn_json_free(items);
+    hn_json_free(query);
     hn_str_free(&all);
     hn_str_free(&out);
 }
@@ -411,7 +387,7 @@ static void reply_items(hn_server *s, hn_http_call *call_of, const hn_str *in)
 void hn_api_response_get(hn_server *s, hn_http_call *call_of)
 {
     static const char items[] = "/input_items";
-    const char *path = path_of(call_of), *query = hn_http_request_of(call_of)->query;
+    const char *path = path_of(call_of);
     const size_t n = strcspn(path, "/");
     char id[100] = "";
     hn_str json = hn_str_on(s->heap), in = hn_str_on(s->heap);
@@ -424,8 +400,6 @@ void hn_api_response_get(hn_server *s, hn_http_call *call_of)
         refuse(s, call_of, HN_REFUSED_NO_ROOM, "out of memory", path);
     else if (wants_items)
         reply_items(s, call_of, &in);
-    else if (*query)
-        refuse(s, call_of, HN_REFUSED_UNSUPPORTED, "a response that is kept is given whole: expected no query", query);
     else
         hn_http_reply(call_of, 200, "application/json", json.text, json.length);
     hn_str_free(&json);

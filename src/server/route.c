@@ -5,6 +5,7 @@
 #include "server/pairs.h"
 #include "server/server_state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef enum right { RIGHT_any, RIGHT_key, RIGHT_admin } right;
@@ -14,10 +15,13 @@ typedef struct route {
     void (*answer)(hn_server *server, hn_http_call *call);
     right right;
     hn_fail_form *fail;
+    const hn_fields *query;
 } route;
 
+static const hn_fields hn_fields_none = { 0 };
+
 static const route routes[] = {
-#define HN_ROUTE(method, path, name, right, form) { method, path, hn_api_##name, RIGHT_##right, hn_##form##_fail },
+#define HN_ROUTE(method, path, name, right, form, query) { method, path, hn_api_##name, RIGHT_##right, hn_##form##_fail, &hn_fields_##query },
 #include "server/routes.def"
 #undef HN_ROUTE
 };
@@ -26,8 +30,11 @@ enum { N_ROUTES = sizeof routes / sizeof *routes };
 
 static bool is_path(const char *pattern, const char *path)
 {
-    const size_t n = strlen(pattern);
-    return pattern[n - 1] == '*' ? !strncmp(pattern, path, n - 1) && path[n - 1] : !strcmp(pattern, path);
+    const char *star = strchr(pattern, '*');
+    if (!star)
+        return !strcmp(pattern, path);
+    const size_t before = (size_t)(star - pattern), after = strlen(star + 1), n = strlen(path);
+    return n > before + after && !strncmp(pattern, path, before) && !strcmp(path + n - after, star + 1);
 }
 
 /* Who asks an API for a path that there is not here reads its form too. */
@@ -55,7 +62,7 @@ static bool refuse_path(hn_http_call *call, const hn_http_request *r, hn_failure
 {
     char takes[64] = "";
     for (int i = 0; i < N_ROUTES; i++)
-        if (is_path(routes[i].path, r->path)) {
+        if (is_path(routes[i].path, r->path) && !strstr(takes, routes[i].method)) {
             strncat(takes, *takes ? ", " : "", sizeof takes - strlen(takes) - 1);
             strncat(takes, strcmp(routes[i].method, "GET") != 0 ? routes[i].method : "GET, HEAD", sizeof takes - strlen(takes) - 1);
         }
@@ -109,9 +116,17 @@ bool hn_server_admits(hn_server *s, hn_http_call *call, hn_failure *why)
                         NULL, "%s", no.message);
 }
 
+/* The query is looked at here, whether who answers reads one or not. */
 void hn_server_route(hn_server *s, hn_http_call *call)
 {
-    find(hn_http_request_of(call))->answer(s, call); /* there is one: it was admitted */
+    const route *found = find(hn_http_request_of(call)); /* there is one: it was admitted */
+    hn_json_text *query = NULL;
+    hn_failure why;
+    if (*hn_http_request_of(call)->query && !hn_server_query(s, call, &query, &why))
+        hn_api_refuse(s, call, &why);
+    else
+        found->answer(s, call);
+    hn_json_free(query);
 }
 
 /* ---- requests to a model ---- */
@@ -212,12 +227,19 @@ void hn_api_ask_long(hn_server *s, hn_http_call *call, const hn_fields *fields, 
 
 /* ---- what every path needs ---- */
 
-bool hn_server_query(hn_server *s, hn_http_call *call, const hn_fields *fields, hn_json_text **out, hn_failure *why)
+bool hn_server_query(hn_server *s, hn_http_call *call, hn_json_text **out, hn_failure *why)
 {
+    char api[160];
     hn_pairs pairs;
+    const route *found = find(hn_http_request_of(call));
+    hn_fields fields = *found->query;
+    if (!fields.api) {
+        snprintf(api, sizeof api, "the query of %s %s", found->method, found->path);
+        fields.api = api;
+    }
     *out = NULL;
     const bool is_read = hn_pairs_of_query(&pairs, s->heap, hn_http_request_of(call)->query, why) &&
-                         hn_pairs_read(&pairs, fields, NULL, out, why);
+                         hn_pairs_read(&pairs, &fields, NULL, out, why);
     hn_pairs_free(&pairs);
     return is_read;
 }

@@ -37,8 +37,8 @@ void hn_server_route(hn_server *server, hn_http_call *call);
 hn_fail_form *hn_api_form(const char *path);
 /* Refuses a call before there is an answer. */
 void hn_api_refuse(hn_server *server, hn_http_call *call, const hn_failure *why);
-/* What a call asks by its query, checked by these; freed by the caller, also after a refusal. */
-bool hn_server_query(hn_server *server, hn_http_call *call, const hn_fields *fields, hn_json_text **out, hn_failure *why);
+/* What a call asks by its query, checked by the table of its route; freed by the caller, also after a refusal. */
+bool hn_server_query(hn_server *server, hn_http_call *call, hn_json_text **out, hn_failure *why);
 /* What is drawn by, by the names that llama.cpp's server gives it, into an object that is open. */
 void hn_server_add_sampling(hn_json_writer *w, const hn_lm_sampling *s);
 /* Replies with this JSON, and frees it. */

@@ -119,7 +119,7 @@ void hn_api_slots(hn_server *s, hn_http_call *call)
     hn_served *only = NULL;
     char adapter[HN_ADAPTER_NAME];
     hn_str out = hn_str_on(s->heap);
-    bool is_well = hn_server_query(s, call, &hn_fields_slots, &query, &why);
+    bool is_well = hn_server_query(s, call, &query, &why);
     const char *name = is_well ? hn_field_text(hn_json_root(query), "model", NULL) : NULL;
     if (is_well && name)
         is_well = hn_shelf_look(s->shelf, name, hn_server_asker(s, call), &only, adapter, &why);

@@ -101,10 +101,9 @@ void hn_visit_reply(hn_visit *v, int status, hn_str *json)
     end(v);
 }
 
-bool hn_visit_query(hn_visit *v, const hn_fields *fields)
+bool hn_visit_query(hn_visit *v)
 {
-    if (!hn_pairs_of_query(&v->pairs, v->jobs->heap, hn_http_request_of(v->call)->query, &v->why) ||
-        !hn_pairs_read(&v->pairs, fields, NULL, &v->text, &v->why))
+    if (!hn_server_query(v->server, v->call, &v->text, &v->why))
         return false;
     v->body = hn_json_root(v->text);
     return true;
