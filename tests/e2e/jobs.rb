@@ -128,6 +128,11 @@ def check_files(dir)
       reply = s.upload(good, **more)
       check("#{more}: #{reply.code} #{reply.body}", reply.code == code && error_of(reply)['param'] == param)
     end
+    reply = s.upload(good, name: 'x.parquet')
+    check("a file is what its name says: #{reply.body}", reply.code == '400' && error_of(reply)['param'] == 'file' && error_of(reply)['message'].include?('x.parquet: Parquet cannot be read yet'))
+    ["/v1/files/#{file['id']}", "/v1/files/#{file['id']}/content", '/v1/fine_tuning/jobs/ftjob-0'].each do |path|
+      check("#{path} takes no query", s.ask('GET', "#{path}?limit=1").then { |r| r.code == '400' && error_of(r)['param'] == 'limit' })
+    end
     check('nothing was kept of them', s.json('GET', '/v1/files')['data'].size == 1 && Dir.children(File.join(store, 'files')).size == 2)
     soon = s.file(good, name: '../../up.csv.jsonl', 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600')
     told = s.json('GET', "/v1/files/#{soon}")
@@ -329,6 +334,8 @@ def check_jobs(dir)
      [{ metadata: { a: 1 } }, 'metadata', '400'], [{ settings: ['rank'] }, 'settings', '400'], [{ settings: ['held=/etc/passwd'] }, 'settings', '400'],
      [{ settings: ['keep=17'] }, 'settings', '400'], [{ settings: ['keep-adapters'] }, 'settings', '400'], [{ settings: ['samples-along'] }, 'settings', '400'],
      [{ settings: ['template=/etc/passwd'] }, 'settings', '400'], [{ settings: ['threads=9'] }, 'settings', '400'], [{ settings: ['none=1'] }, 'settings', '400'],
+     [{ settings: ['rate=0.001'] }, 'settings', '400'], [{ settings: ['rank=8', 'rank=9'] }, 'settings', '400'],
+     [{ hyperparameters: nil, training_file: two, method: { type: 'dpo', dpo: { hyperparameters: { beta: 0.2 } } }, settings: ['beta=0.3'] }, 'settings', '400'],
      [{ settings: ['rank=0'] }, nil, '400'], [{ settings: ['targets=all:full'] }, nil, '400'], [{ training_file: two, settings: [] }, nil, '400'],
      [{ hyperparameters: nil, method: { type: 'dpo' }, settings: [] }, nil, '400'], [{ settings: ['max-length=3'] }, nil, '400']].each do |more, param, code|
       reply = s.ask('POST', '/v1/fine_tuning/jobs', order(good, **more).compact)

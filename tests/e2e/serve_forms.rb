@@ -97,6 +97,70 @@ def check_within(uri)
   end
 end
 
+# What a field's row bounds is bounded, and what it is not for is not read past.
+def check_bounded(uri)
+  own, mine = { type: 'function', name: 'f', parameters: { type: 'object' } }, { name: 'f', input_schema: { type: 'object' } }
+  allowed = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] }
+  response = ->(more) { ['/v1/responses', { input: 'a', max_output_tokens: 16 }.merge(more)] }
+  message = ->(more) { ['/v1/messages', { messages: SAID, max_tokens: 16 }.merge(more)] }
+  chat = ->(more) { ['/v1/chat/completions', { messages: SAID, max_tokens: 4 }.merge(more)] }
+  text = ->(format) { response.(text: { format: format }) }
+  raw = ->(more) { ['/api/generate', { prompt: 'a', raw: true }.merge(more)] }
+  load = ->(more) { ['/api/generate', more] }
+  [[text.(type: 'json_schema'), 'text.format.schema'], [text.(type: 'text', schema: {}), 'text.format.schema'], [text.(schema: {}), 'text.format.schema'], [text.({}), 'text.format.type'],
+   [response.(stream_options: { more: true }), 'stream_options.more'], [response.(tools: [own], tool_choice: { type: 'function', name: 'f', mode: 'auto' }), 'tool_choice.mode'],
+   [response.(tools: [own], tool_choice: { type: 'function', name: 'f', tools: [] }), 'tool_choice.tools'], [response.(tools: [own], tool_choice: allowed.merge(name: 'f')), 'tool_choice.name'],
+   [chat.(response_format: { type: 'json_schema', json_schema: { name: 'a' } }), 'response_format.json_schema.schema'], [chat.(documents: [{ text: 'a' }]), 'documents'],
+   [chat.(tools: [TOOL], tool_choice: { type: 'function', function: { name: 'f' }, allowed_tools: { mode: 'auto', tools: [] } }), 'tool_choice.allowed_tools'],
+   [['/apply-template', { messages: SAID, documents: [{ text: 'a' }] }], 'documents'], [chat.(model: ''), 'model'],
+   [message.(recipe: true, stream: true), 'recipe'], [message.(thinking: { type: 'adaptive', budget_tokens: 3 }), 'thinking.budget_tokens'],
+   [message.(thinking: { type: 'disabled', budget_tokens: 3 }), 'thinking.budget_tokens'], [message.(tools: [mine], tool_choice: { type: 'auto', name: 'f' }), 'tool_choice.name'],
+   [raw.(think: true), 'think'], [raw.(system: 'a'), 'system'], [load.(format: 'xml'), 'format'], [load.(think: true), 'think'], [load.(recipe: true), 'recipe'],
+   [['/api/chat', { format: { type: 'object', more: 1 } }], 'JSON schema'], [['/api/chat', { messages: [], think: false }], 'think'],
+   [['/api/embed', { input: 'a', options: { more: 1 } }], 'options.more'], [['/api/show', { model: 'hone-tiny', name: 'other' }], 'name'],
+   [['/api/show', { model: '' }], 'model']].each do |(path, body), param|
+    reply = ask(uri, 'POST', path, body)
+    why = error_of(reply)
+    why = { 'message' => why } if why.is_a?(String)
+    check("#{path} #{body}: #{reply.code} #{reply.body[0, 300]}", reply.code == '400' && why && why['message'].start_with?("#{param}: ") && (!why.key?('param') || why['param'] == param))
+  end
+  [response.(stream_options: { include_obfuscation: false }, stream: true), message.(stream: true), raw.(system: ''), load.(format: 'json'), ['/api/show', { model: 'hone-tiny', name: 'hone-tiny' }],
+   ['/api/show', { name: 'hone-tiny' }]].each { |path, body| check("#{path} #{body}", ask(uri, 'POST', path, body).code == '200') }
+  check('another by its old name', ask(uri, 'POST', '/api/show', { name: 'other' }).code == '404')
+end
+
+# Ollama's num_ctx is of a prompt and its answer together, and no more than the model has here, told or not.
+def check_num_ctx(uri)
+  has = get(uri, '/slots')[1][0]['n_ctx']
+  go = ->(path, context, **more) { ask(uri, 'POST', path, { stream: false, options: { num_ctx: context, seed: 1, num_predict: 500 } }.merge(more)) }
+  { '/api/chat' => { messages: SAID }, '/api/generate' => { prompt: 'Tell me a story' } }.each do |path, said|
+    [has + 1, 4097, 100_000].each do |n|
+      check("#{path} of #{n}", [said, {}].all? { |more| (r = go.(path, n, **more)).code == '400' && error_of(r).start_with?("options.num_ctx: the context of hone-tiny is #{has}, found #{n}") })
+    end
+    check("#{path}: all of it", [said, {}].all? { |more| go.(path, has, **more).code == '200' })
+    check("#{path}: a prompt beyond it", (r = go.(path, 1, **said)).code == '400' && error_of(r).include?("the request's maximum context length is 1 "))
+    whole, part = [has, 40].map { |n| JSON.parse(go.(path, n, **said).body) }
+    texts = [whole, part].map { |a| a['response'] || a['message']['content'] }
+    check("#{path} ends there: #{part}", part['prompt_eval_count'] + part['eval_count'] == 40 && part['done_reason'] == 'length' && texts[0].start_with?(texts[1]) && !texts[1].empty?)
+  end
+end
+
+# A path whose query has no table takes none.
+def check_queries(uri)
+  [['POST', '/v1/completions?model=zz', { prompt: 'a', max_tokens: 1 }, 'model'], ['POST', '/v1/chat/completions?n=2', { messages: SAID, max_tokens: 1 }, 'n'], ['GET', '/v1/models?more=1', nil, 'more'],
+   ['GET', '/v1/models/hone-tiny?more=1', nil, 'more'], ['GET', '/health?more=1', nil, 'more'], ['GET', '/metrics?more=1', nil, 'more'], ['GET', '/?more=1', nil, 'more'], ['GET', '/props?more=1', nil, 'more'],
+   ['POST', '/tokenize?more=1', { content: 'a' }, 'more'], ['POST', '/v1/messages?more=1', { messages: SAID, max_tokens: 1 }, 'more'], ['POST', '/api/chat?more=1', {}, 'more'],
+   ['GET', '/api/tags?more', nil, 'more'], ['POST', '/api/show?model=a', {}, 'model'], ['GET', '/v1/models?%zz=1', nil, 'the query']].each do |method, path, body, field|
+    reply = ask(uri, method, path, body)
+    check("#{method} #{path}: #{reply.code}", reply.code == '400' && reply.body.include?("\"#{field}: "))
+  end
+  %w[/v1/messages /v1/messages/count_tokens].each do |path|
+    check("#{path} of Anthropic's clients", ask(uri, 'POST', "#{path}?beta=true", { messages: SAID }.merge(path.end_with?('s') && path.count('/') == 2 ? { max_tokens: 1 } : {})).code == '200')
+  end
+  check('none', %w[/v1/models? /health?].all? { |path| ask(uri, 'GET', path).code == '200' })
+  check('another method', ask(uri, 'DELETE', '/props?more=1').code == '405')
+end
+
 # ---- an answer that is sent back ----
 
 def check_sent_back(uri)
@@ -398,6 +462,9 @@ Dir.mktmpdir do |dir|
     check_params(uri)
     check_nested(uri)
     check_within(uri)
+    check_bounded(uri)
+    check_num_ctx(uri)
+    check_queries(uri)
     check_paths(uri)
     check_sent_back(uri)
   end
