@@ -2,6 +2,7 @@
  * is the server's alone: so there is one way to change a job, with one set of rights. */
 #include "base/file.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/os/files.h"
 #include "base/os/folders.h"
 #include "base/sha256.h"
@@ -10,6 +11,7 @@
 #include "cli/terminal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct jobs_args {
@@ -226,6 +228,75 @@ static void add_text(hn_json_writer *w, const char *key, const char *text)
     hn_json_add_string(w, text);
 }
 
+/* Settings for which a request has fields of its own, where it takes them alone. */
+static const struct {
+    const char *setting, *field;
+    bool is_top; /* not a hyperparameter */
+} fields[] = { { "seed", "seed", true }, { "epochs", "n_epochs", false }, { "batch", "batch_size", false }, { "rate", "learning_rate_multiplier", false } };
+
+enum { N_FIELDS = sizeof fields / sizeof *fields };
+
+/* N_FIELDS: it is told as a setting. */
+static size_t field_of(const char *setting)
+{
+    const size_t n = strcspn(setting, "=");
+    size_t i = 0;
+    while (i < N_FIELDS && (strlen(fields[i].setting) != n || strncmp(fields[i].setting, setting, n) != 0))
+        i++;
+    return i;
+}
+
+static double usual_rate(void)
+{
+    const hn_setting *s;
+    double value = 1;
+    for (size_t i = 0; (s = hn_finetune_setting(i)); i++)
+        if (s->name && !strcmp(s->name, "rate") && s->otherwise)
+            hn_number_parse(s->otherwise, &value);
+    return value;
+}
+
+/* What is no number goes as the text that it is: the server says what it expects. One that is given twice is refused there too. */
+static void add_fields(const session *s, hn_json_writer *w, bool is_top)
+{
+    for (int i = 0; i < s->args->settings.n; i++) {
+        const char *setting = s->args->settings.at[i];
+        const char *value = setting + strcspn(setting, "=");
+        const size_t f = field_of(setting);
+        double number;
+        if (f == N_FIELDS || fields[f].is_top != is_top)
+            continue;
+        hn_json_key(w, fields[f].field);
+        value += *value == '=';
+        if (!hn_number_parse(value, &number))
+            hn_json_add_string(w, value);
+        else if (!strcmp(fields[f].setting, "rate")) /* of which the field is a multiple */
+            hn_json_add_double(w, number / usual_rate());
+        else if (number == floor(number) && fabs(number) < 1e15)
+            hn_json_add_int(w, (int64_t)number);
+        else
+            hn_json_add_double(w, number);
+    }
+}
+
+static void add_method(const session *s, hn_json_writer *w)
+{
+    const char *method = s->args->method;
+    if (method) {
+        hn_json_key(w, "method");
+        hn_json_begin_object(w);
+        add_text(w, "type", method);
+        hn_json_key(w, method);
+        hn_json_begin_object(w);
+    }
+    hn_json_key(w, "hyperparameters");
+    hn_json_begin_object(w);
+    add_fields(s, w, false);
+    hn_json_end_object(w);
+    for (int i = 0; method && i < 2; i++)
+        hn_json_end_object(w);
+}
+
 static void write_order(const session *s, const char *model, const char *training, const char *validation, hn_str *body)
 {
     hn_json_writer w = hn_json_write_to(body);
@@ -234,16 +305,13 @@ static void write_order(const session *s, const char *model, const char *trainin
     add_text(&w, "training_file", training);
     add_text(&w, "validation_file", validation);
     add_text(&w, "suffix", s->args->suffix);
-    if (s->args->method) {
-        hn_json_key(&w, "method");
-        hn_json_begin_object(&w);
-        add_text(&w, "type", s->args->method);
-        hn_json_end_object(&w);
-    }
+    add_method(s, &w);
+    add_fields(s, &w, true);
     hn_json_key(&w, "settings");
     hn_json_begin_array(&w);
     for (int i = 0; i < s->args->settings.n; i++)
-        hn_json_add_string(&w, s->args->settings.at[i]);
+        if (field_of(s->args->settings.at[i]) == N_FIELDS)
+            hn_json_add_string(&w, s->args->settings.at[i]);
     hn_json_end_array(&w);
     hn_json_end_object(&w);
 }

@@ -499,6 +499,16 @@ def client(dir, s)
   bad = File.join(dir, 'bad.jsonl')
   File.write(bad, chats(2) + "{\n")
   jobs = ->(*words) { Open3.capture2e(HONE, 'jobs', *words, '--server', "#{s.uri.host}:#{s.uri.port}").then { |said, status| [said, status.exitstatus] } }
+  # What a request has fields for is told there.
+  [[%w[rate=0.003 epochs=2 batch=3 seed=9], [], 'seed=9 epochs=2 batch=3 rate=0.003 steps=1'], [%w[rate=0.0001], %w[--method kl], 'seed=1 epochs=1 batch=8 rate=0.0001 goal=kl steps=1']].each do |settings, more, told|
+    said, status = jobs.('create', 'hone-tiny', data, *more, *(settings + %w[steps=1]).flat_map { |word| ['--setting', word] })
+    check("#{settings}: #{said}", status == 0 && said.include?("settings: #{told}\n"))
+    jobs.('cancel', said[/ftjob-\h+/])
+  end
+  { %w[rate=x] => 'learning_rate_multiplier', %w[rate=1 rate=2] => 'learning_rate_multiplier', %w[epochs=1.5] => 'n_epochs', %w[rank=1 rank=2] => 'rank: found twice' }.each do |settings, why|
+    said, status = jobs.('create', 'hone-tiny', data, *settings.flat_map { |word| ['--setting', word] })
+    check("#{settings}: #{said}", status != 0 && said.include?(why))
+  end
   said, status = jobs.('create', 'hone-tiny', data, '--validation', data, '--suffix', 'cli', '--setting', 'steps=2', '--setting', 'rank=2')
   id = said[/^ftjob-\h+/]
   check("hone jobs create: #{said}", status == 0 && id && said.include?('settings: seed=1 epochs=1 batch=8 steps=2 rank=2'))
