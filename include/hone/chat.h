@@ -18,7 +18,7 @@ extern "C" {
  * name of a file of it. */
 typedef struct hn_lm_render_options {
     size_t size;
-    const char *tools, *documents;        /* JSON arrays, or files of them; NULL: none */
+    const char *tools, *documents;        /* JSON arrays, or files of them; NULL: none. Refused where the model's template reads none */
     const char *const *variables;         /* KEY=JSON, as "enable_thinking=false"; at most 16 */
     int32_t n_variables;
     int32_t no_generation_prompt; /* ends after the last message */

@@ -120,7 +120,7 @@ def check_bounded(uri)
    [['/api/embed', { input: 'a', options: { more: 1 } }], 'options.more'], [['/api/show', { model: 'hone-tiny', name: 'other' }], 'name'],
    [['/api/show', { model: '' }], 'model']].each do |(path, body), param|
     reply = ask(uri, 'POST', path, body)
-    why = error_of(reply)
+    why = reply.code == '400' ? error_of(reply) : nil
     why = { 'message' => why } if why.is_a?(String)
     check("#{path} #{body}: #{reply.code} #{reply.body[0, 300]}", reply.code == '400' && why && why['message'].start_with?("#{param}: ") && (!why.key?('param') || why['param'] == param))
   end
