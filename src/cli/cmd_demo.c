@@ -56,7 +56,7 @@ static hn_status type(const char *line, bool overwrites, FILE *out)
     }
     const hn_command *command = find(words[0]);
     HN_REQUIRE(command, HN_ERR_ARGUMENT, "no command %s", words[0]);
-    HN_TRY(hn_options_parse(command, n - 1, words + 1, args, &n_operands, operands, &wants_help));
+    HN_TRY(hn_options_parse(command, 0, n - 1, words + 1, args, &n_operands, operands, &wants_help));
     return command->run(args, n_operands, operands, out);
 }
 

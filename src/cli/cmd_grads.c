@@ -45,6 +45,11 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    { "targets|rank|alpha|rslora|seed", HN_NOT_WITH, "from", "the adapter says it" },
+    { NULL, 0, NULL, NULL },
+};
+
 static const grads_args defaults = { .recompute = -1 }; /* the library's own choice */
 
 /* Settings of runs, checked before anything is opened. */
@@ -93,8 +98,6 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap heap;
     hn_setting_words words;
     HN_REQUIRE(args->out.path, HN_ERR_ARGUMENT, "expected --out FILE");
-    HN_REQUIRE(!args->from || !hn_settings_value(&args->settings, "targets"), HN_ERR_ARGUMENT,
-               "--targets beside --from: the adapter says what is trained");
     hn_heap_init(&heap, NULL);
     hn_status status = take_settings(args, &heap, &words);
     if (status == HN_OK)
@@ -111,6 +114,7 @@ const hn_command hn_cmd_grads = {
                "clipped or trained. Loss, gradient norm and counts are in __metadata__.\n",
     .example = "grads m.gguf --data d.jsonl --out g.safetensors",
     .options = options,
+    .rules = rules,
     .letters = "o:out",
     .defaults = &defaults,
     .args_size = sizeof(grads_args),

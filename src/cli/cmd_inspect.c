@@ -33,6 +33,11 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    { "cache|keep-all", HN_ONLY_WITH, "context", NULL },
+    { NULL, 0, NULL, NULL },
+};
+
 enum { N_USES = HN_LM_USE_OTHER + 1, MAX_ENCODINGS = 64 };
 
 typedef struct usage {
@@ -470,6 +475,7 @@ const hn_command hn_cmd_inspect = {
     .summary = "what a model file or directory holds",
     .example = "inspect m.gguf",
     .options = options,
+    .rules = rules,
     .args_size = sizeof(inspect_args),
     .min_operands = 1,
     .max_operands = 1,

@@ -30,6 +30,13 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    { "json", HN_ONLY_WITH, "list", NULL },
+    { "list", HN_NOT_WITH, "in|out|din|dout|plan|device|threads|isa|memory|overwrite", "every op is listed, and none is run" },
+    { "din", HN_ONLY_WITH, "dout", "it is of gradients" },
+    { NULL, 0, NULL, NULL },
+};
+
 typedef struct op_run {
     hn_heap heap;
     const op_args *args;
@@ -198,7 +205,6 @@ static hn_status read_operands(op_run *r, int n, char **operands)
     r->attrs[used] = 0;
     if (r->args->plan)
         HN_TRY(hn_plan_mode_parse(r->args->plan, &r->mode));
-    HN_REQUIRE(!r->args->din || r->args->dout.n, HN_ERR_ARGUMENT, "--din asks for gradients: --dout is missing");
     return HN_OK;
 }
 
@@ -216,6 +222,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     op_run r = { .args = parsed };
     hn_heap_init(&r.heap, NULL);
+    HN_REQUIRE(!r.args->list || !n_operands, HN_ERR_ARGUMENT, "--list: expected no op beside it, found %.60s", n_operands ? operands[0] : "");
     if (r.args->list)
         return hn_op_list_print(&r.heap, r.args->json, out);
     HN_TRY(read_operands(&r, n_operands, operands));
@@ -234,6 +241,7 @@ const hn_command hn_cmd_op = {
                "With one --out, further outputs go beside it: y.npy, y.ids.npy.\n",
     .example = "op --list",
     .options = options,
+    .rules = rules,
     .args_size = sizeof(op_args),
     .max_operands = HN_MAX_OPERANDS - 1,
     .run = run,

@@ -43,6 +43,13 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    { "steps|svg", HN_ONLY_WITH, "of", "it is of one plan" },
+    { "targets|rank|optimizer|micro-tokens|recompute|plan", HN_NOT_WITH, "of=token|of=prompt|of=text", "it is of training" },
+    { "cache|keep-all|mapped", HN_NOT_WITH, "of=training", "it is of running" },
+    { NULL, 0, NULL, NULL },
+};
+
 /* ---- the table ---- */
 
 enum { WIDTH = 16, LABEL = 26, MOST_OPS = 14, MOST_PLANS = 8 };
@@ -341,9 +348,6 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_opened opened;
     hn_lm_plan *plan;
     hn_heap_init(&heap, NULL);
-    HN_REQUIRE(args->of || (!args->steps && !args->svg.path), HN_ERR_ARGUMENT,
-               "--%s is of one plan: say which with --of",
-               args->steps ? "steps" : "svg");
     const hn_lm_plan_options o = { .size = sizeof o, .of = args->of, .context = args->context, .prompt = args->prompt,
                                    .cache = args->cache, .targets = args->targets, .optimizer = args->optimizer,
                                    .mode = args->mode, .rank = args->rank, .micro_tokens = args->micro_tokens,
@@ -372,6 +376,7 @@ const hn_command hn_cmd_plan = {
                "it has of the memory, and what copies bring to it in a step.\n",
     .example = "plan m.gguf --context 8192 --cache q8_0",
     .options = options,
+    .rules = rules,
     .defaults = &defaults,
     .args_size = sizeof(plan_args),
     .min_operands = 1,

@@ -28,6 +28,12 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    { "spans", HN_NOT_WITH, "origins", NULL },
+    { "template", HN_NOT_WITH, "template-name", NULL },
+    { NULL, 0, NULL, NULL },
+};
+
 static hn_status print(const render_args *args, hn_lm_template *template, const char *messages, FILE *out)
 {
     char rooms[3][HN_JSON_NAME];
@@ -51,7 +57,6 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands;
     const render_args *args = parsed;
-    HN_REQUIRE(!args->spans || !args->origins, HN_ERR_ARGUMENT, "--spans: expected no --origins with it");
     hn_engine *engine;
     hn_lm_template *template;
     HN_TRY(hn_machine_engine(&(hn_machine_args){ .threads = 1 }, &engine));
@@ -74,6 +79,7 @@ const hn_command hn_cmd_render = {
         "messages, or an object with `messages` and perhaps `tools`.\n",
     .example = "render m.gguf messages.json",
     .options = options,
+    .rules = rules,
     .args_size = sizeof(render_args),
     .min_operands = 2,
     .max_operands = 2,

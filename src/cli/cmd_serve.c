@@ -110,6 +110,18 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+#define KEPT_RULE(field, otherwise, name, what) { name, HN_ONLY_WITH, "jobs", NULL },
+static const hn_option_rule rules[] = {
+    { "train-threads|train-memory", HN_ONLY_WITH, "jobs", NULL },
+    HN_JOB_LIMITS(KEPT_RULE)
+    { "share-cache", HN_ONLY_WITH, "api-keys", "whoever asks shares beginnings where there are no keys" },
+    { "log-texts", HN_ONLY_WITH, "log=json", NULL },
+    { "draft-max", HN_ONLY_WITH, "draft|draft-ngram", NULL },
+    { "draft-numerics", HN_ONLY_WITH, "draft", NULL },
+    { "cache-disk-max", HN_ONLY_WITH, "cache-disk", NULL },
+    { NULL, 0, NULL, NULL },
+};
+
 static const serve_args defaults = { .port = 8080, .parallel = 8, .drain = 30, .first_ms = 600000, .answer_ms = 3600000 };
 
 typedef struct serving {
@@ -146,10 +158,6 @@ static hn_status take_drafts(serving *s, const hn_served_options *common)
 {
     const serve_args *a = s->args;
     hn_lm_options o = { .size = sizeof o, .numerics = common->model.numerics };
-    HN_REQUIRE(a->drafts.n || a->draft_ngram || !a->draft_most, HN_ERR_ARGUMENT,
-               "--draft-max %lld: expected --draft or --draft-ngram, by which there are guesses", (long long)a->draft_most);
-    HN_REQUIRE(a->drafts.n || !a->draft_numerics, HN_ERR_ARGUMENT, "--draft-numerics %.40s: expected --draft, and a model to compute so",
-               a->draft_numerics);
     if (a->draft_numerics)
         HN_TRY(hn_lm_numerics_named(a->draft_numerics, &o.numerics));
     for (int i = 0; i < a->drafts.n; i++) {
@@ -211,11 +219,10 @@ static hn_status fill_shelf(serving *s, int n, char **words)
 }
 
 /* Texts are told to nobody who did not ask for them, and stand in JSON alone, where no text can pass for another line. */
-static hn_status take_log(const char *form, bool has_texts, hn_log *out)
+static hn_status take_log(const char *form, hn_log *out)
 {
     const bool is_json = form && !strcmp(form, "json"), is_lines = form && !strcmp(form, "lines");
     HN_REQUIRE(!form || is_json || is_lines || !strcmp(form, "none"), HN_ERR_ARGUMENT, "--log %.40s: expected none, lines or json", form);
-    HN_REQUIRE(!has_texts || is_json, HN_ERR_ARGUMENT, "--log-texts: expected --log json");
     *out = (hn_log){ is_json || is_lines ? stderr : NULL, is_json };
     return HN_OK;
 }
@@ -239,7 +246,6 @@ static hn_status open_disk(serving *s)
 {
     const serve_args *a = s->args;
     const hn_lm_disk_options o = { .size = sizeof o, .most = a->disk_most, .on_refused = tell_refused, .context = stderr };
-    HN_REQUIRE(a->disk || !a->disk_most, HN_ERR_ARGUMENT, "--cache-disk-max: expected --cache-disk FOLDER too");
     return a->disk ? hn_lm_disk_open(&s->disk, s->engine, a->disk, &o) : HN_OK;
 }
 
@@ -269,7 +275,7 @@ static hn_status open_serving(serving *s, int n, char **words)
     o.jobs = s->jobs;
     o.disk = s->disk;
     HN_RESPONSES_LIMITS(RESPONSES_TAKE)
-    HN_TRY(take_log(a->log, a->logs_texts, &o.log));
+    HN_TRY(take_log(a->log, &o.log));
     o.http.keeps_texts = a->logs_texts;
     return hn_server_open(&s->server, &s->shelf, &o);
 }
@@ -350,6 +356,7 @@ const hn_command hn_cmd_serve = {
                "alone, whoever else is served. docs/http.md has every path and field.\n",
     .example = "serve model.gguf --port 8080",
     .options = options,
+    .rules = rules,
     .defaults = &defaults,
     .args_size = sizeof(serve_args),
     .max_operands = HN_MAX_OPERANDS,

@@ -33,6 +33,13 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    { "need|against", HN_ONLY_WITH, "check", NULL },
+    { "check", HN_NOT_WITH, "seed|first|count|out|chats|entropy", "the stories are the file's" },
+    { "entropy", HN_NOT_WITH, "out", "nats are printed, and no story is written" },
+    { NULL, 0, NULL, NULL },
+};
+
 static const story_args defaults = { .count = 1, .need = -1 };
 
 /* ---- lines ---- */
@@ -167,8 +174,6 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const hn_grammar *grammar = args->chats ? &hn_chat_grammar : &hn_story_grammar;
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    HN_REQUIRE(args->check || (!args->against && args->need < 0), HN_ERR_ARGUMENT,
-               "%s without --check", args->against ? "--against" : "--need");
     if (args->check) {
         const hn_story_check check = { args->check, args->against, args->need };
         return hn_story_check_run(&heap, &check, out);
@@ -191,6 +196,7 @@ const hn_command hn_cmd_story = {
     .summary = "stories to train on, their exact entropy, and a judge of stories",
     .example = "story --chats --count 100 --out chats.jsonl",
     .options = options,
+    .rules = rules,
     .defaults = &defaults,
     .args_size = sizeof(story_args),
     .run = run,

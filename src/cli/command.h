@@ -131,6 +131,18 @@ const char *hn_settings_value(const hn_settings *told, const char *name);
         HN_OPTION_KIND_END, NULL, 0, NULL, NULL, 0, 0, NULL, NULL, NULL                        \
     }
 
+/* What an option takes beside it. One that is typed where it would say nothing is refused by name, status 2: */
+typedef enum hn_rule_kind {
+    HN_ONLY_WITH = 1, /* unless one of the others is given, on the command line or by a run file */
+    HN_NOT_WITH       /* where one of the others is typed too */
+} hn_rule_kind;
+typedef struct hn_option_rule {
+    const char *options; /* separated by '|': names, without the dashes */
+    hn_rule_kind kind;
+    const char *others; /* likewise; NAME=VALUE is the option with this value */
+    const char *reason; /* the sentence's end; NULL: one that fits all */
+} hn_option_rule; /* a table ends where `options` is NULL */
+
 enum { HN_MAX_ARGS_BYTES = 8192, HN_MAX_OPERANDS = 64 };
 
 typedef struct hn_command {
@@ -140,6 +152,7 @@ typedef struct hn_command {
     hn_word_at *words;
     const char *example; /* a line that can be typed, without "hone"; a test parses it */
     const hn_option *options;
+    const hn_option_rule *rules; /* or NULL */
     const char *letters; /* "p:prompt n:count": -p is --prompt; or NULL */
     const char *resumes_in; /* without operands, --resume takes run.toml of this option's folder; or NULL */
     const char *run_file_operand; /* an operand *.toml is a run file, this its key for the operand */
@@ -151,9 +164,9 @@ typedef struct hn_command {
 
 extern const hn_command *const hn_commands[];
 
-/* Parses everything after the command's name. HN_ERR_ARGUMENT means usage: exit status 2. With
- * *wants_help, nothing else was looked at. */
-hn_status hn_options_parse(const hn_command *command, int argc, char **argv, void *args,
+/* Parses everything after the command's name; the first n_told words are a run file's, and not held to the rules.
+ * HN_ERR_ARGUMENT means usage: exit status 2. With *wants_help, nothing else was looked at. */
+hn_status hn_options_parse(const hn_command *command, int n_told, int argc, char **argv, void *args,
                            int *n_operands, char **operands, bool *wants_help);
 /* Goes through a command's options, with those of tables in their places, till it is false. */
 typedef struct hn_option_walk {

@@ -194,7 +194,7 @@ static bool is_right(const hn_command *c)
         at += strspn(at, " ");
     }
     return n && !strcmp(words[0], c->name) &&
-           hn_options_parse(c, n - 1, words + 1, args, &n_operands, operands, &wants_help) == HN_OK;
+           hn_options_parse(c, 0, n - 1, words + 1, args, &n_operands, operands, &wants_help) == HN_OK;
 }
 
 void hn_help_examples(FILE *out)

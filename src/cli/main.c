@@ -12,17 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HN_COMMAND(name) extern const hn_command hn_cmd_##name;
-#include "cli/commands.def"
-#undef HN_COMMAND
-
-const hn_command *const hn_commands[] = {
-#define HN_COMMAND(name) &hn_cmd_##name,
-#include "cli/commands.def"
-#undef HN_COMMAND
-    NULL,
-};
-
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* Names in it may be a file's. */
@@ -34,13 +23,13 @@ static void print_error(const char *name)
     fputc('\n', stderr);
 }
 
-static int run_words(const hn_command *command, int argc, char **argv)
+static int run_words(const hn_command *command, int n_told, int argc, char **argv)
 {
     _Alignas(16) char args[HN_MAX_ARGS_BYTES];
     char *operands[HN_MAX_OPERANDS];
     int n_operands;
     bool wants_help;
-    if (hn_options_parse(command, argc, argv, args, &n_operands, operands, &wants_help) != HN_OK) {
+    if (hn_options_parse(command, n_told, argc, argv, args, &n_operands, operands, &wants_help) != HN_OK) {
         print_error(command->name);
         fprintf(stderr, "`hone %s --help` tells more.\n", command->name);
         return EXIT_USAGE;
@@ -112,7 +101,7 @@ static int run(const hn_command *command, int argc, char **argv)
     else if (expand(command, &said, &heap, &argc, argv, words) != HN_OK)
         print_error(command->name);
     else
-        status = run_words(command, argc, words);
+        status = run_words(command, said.n, argc, words);
     if (words)
         hn_run_words_close(&said);
     free(words);

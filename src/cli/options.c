@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 #include "base/option_value.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the table, with the library's in it ---- */
@@ -223,36 +224,119 @@ static bool find_letter(const hn_command *command, const char *word, hn_option *
     return false;
 }
 
-static hn_status read_option(const hn_command *command, int argc, char **argv, int *i, void *args)
+/* The option at word *i, which is moved to its last, and what it is given: NULL of a flag. */
+static hn_status take_option(const hn_command *command, int argc, char **argv, int *i, hn_option *o, const char **value)
 {
     const char *word = argv[*i] + 2;
     size_t length = strcspn(word, "=");
-    hn_option found;
-    const hn_option *o = &found;
-    if (find_letter(command, argv[*i], &found))
+    if (find_letter(command, argv[*i], o))
         length = 0;
-    else if (!find(command, word, length, &found))
+    else if (!find(command, word, length, o))
         return fail_unknown(command, word, length);
-    const char *value = word[length] ? word + length + 1 : NULL;
+    *value = word[length] ? word + length + 1 : NULL;
     if (o->kind == HN_OPTION_KIND_FLAG) {
-        HN_REQUIRE(!value, HN_ERR_ARGUMENT, "--%s takes no value", o->name);
-        return store(o, NULL, args);
+        HN_REQUIRE(!*value, HN_ERR_ARGUMENT, "--%s takes no value", o->name);
+        return HN_OK;
     }
-    if (!value) {
-        HN_REQUIRE(*i + 1 < argc, HN_ERR_ARGUMENT, "--%s: expected a value (%s)", o->name,
-                   o->value);
-        value = argv[++*i];
+    if (!*value) {
+        HN_REQUIRE(*i + 1 < argc, HN_ERR_ARGUMENT, "--%s: expected a value (%s)", o->name, o->value);
+        *value = argv[++*i];
     }
-    return store(o, value, args);
+    return HN_OK;
 }
 
-hn_status hn_options_parse(const hn_command *command, int argc, char **argv, void *args,
+static bool is_option(const hn_command *command, const char *word)
+{
+    hn_option letter;
+    return (word[0] == '-' && word[1] == '-') || find_letter(command, word, &letter);
+}
+
+/* ---- rules ---- */
+
+/* What was said: from word `first` on it was typed. */
+typedef struct said {
+    const hn_command *command;
+    int first, n;
+    char **words;
+} said;
+
+/* Whether NAME, or NAME=VALUE, was given from word `from` on. The words were read before: no more is wrong with them. */
+static bool is_given(const said *s, int from, const char *what, size_t bytes)
+{
+    const char *equals = memchr(what, '=', bytes);
+    const size_t name = equals ? (size_t)(equals - what) : bytes;
+    bool is = false;
+    for (int i = from; i < s->n && strcmp(s->words[i], "--") != 0; i++) {
+        hn_option o;
+        const char *value;
+        if (!is_option(s->command, s->words[i]) || is_overwrite(s->command, s->words[i]) ||
+            take_option(s->command, s->n, s->words, &i, &o, &value) != HN_OK)
+            continue;
+        if (strlen(o.name) == name && !memcmp(o.name, what, name)) /* the last is the one that counts */
+            is = !equals || (value && strlen(value) == bytes - name - 1 && !memcmp(value, equals + 1, bytes - name - 1));
+    }
+    return is;
+}
+
+/* "--a" or "--a VALUE" for each of "a|a=VALUE", with "or" between them. */
+static void name_all(const char *names, char *out, size_t room)
+{
+    size_t used = 0;
+    for (const char *at = names; *at && used < room;) {
+        const size_t n = strcspn(at, "|");
+        used += (size_t)snprintf(out + used, room - used, "%s--%.*s", at == names ? "" : " or ", (int)n, at);
+        at += n + (at[n] == '|');
+    }
+    for (char *c = out; (c = strchr(c, '=')); c++)
+        *c = ' ';
+}
+
+static hn_status check_rule(const said *s, const hn_option_rule *rule, const char *option, int bytes)
+{
+    char all[400], name[100];
+    bool is_any = false;
+    name_all(rule->others, all, sizeof all);
+    for (const char *at = rule->others; *at;) {
+        const size_t n = strcspn(at, "|");
+        const bool is = is_given(s, rule->kind == HN_NOT_WITH ? s->first : 0, at, n);
+        is_any = is_any || is;
+        if (is && rule->kind == HN_NOT_WITH) {
+            snprintf(all, sizeof all, "%.*s", (int)n, at);
+            name_all(all, name, sizeof name);
+            return hn_fail(HN_ERR_ARGUMENT, "--%.*s beside %s: %s", bytes, option, name,
+                           rule->reason ? rule->reason : "expected one of them");
+        }
+        at += n + (at[n] == '|');
+    }
+    if (is_any || rule->kind == HN_NOT_WITH)
+        return HN_OK;
+    if (rule->reason)
+        return hn_fail(HN_ERR_ARGUMENT, "--%.*s without %s: %s", bytes, option, all, rule->reason);
+    return hn_fail(HN_ERR_ARGUMENT, "--%.*s: it is for %s, which is not given", bytes, option, all);
+}
+
+static hn_status check_rules(const said *s)
+{
+    for (const hn_option_rule *r = s->command->rules; r && r->options; r++)
+        for (const char *at = r->options; *at;) {
+            const size_t n = strcspn(at, "|");
+            if (is_given(s, s->first, at, n))
+                HN_TRY(check_rule(s, r, at, (int)n));
+            at += n + (at[n] == '|');
+        }
+    return HN_OK;
+}
+
+/* ---- all of it ---- */
+
+hn_status hn_options_parse(const hn_command *command, int n_told, int argc, char **argv, void *args,
                            int *n_operands, char **operands, bool *wants_help)
 {
     *n_operands = 0;
     *wants_help = false;
     bool only_operands = false, may_overwrite = false;
-    hn_option letter;
+    hn_option option;
+    const char *value;
     memset(args, 0, command->args_size);
     if (command->defaults)
         memcpy(args, command->defaults, command->args_size);
@@ -266,9 +350,9 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
             only_operands = true;
         } else if (!only_operands && is_overwrite(command, argv[i])) {
             may_overwrite = true;
-        } else if (!only_operands && ((argv[i][0] == '-' && argv[i][1] == '-') ||
-                                      find_letter(command, argv[i], &letter))) {
-            HN_TRY(read_option(command, argc, argv, &i, args));
+        } else if (!only_operands && is_option(command, argv[i])) {
+            HN_TRY(take_option(command, argc, argv, &i, &option, &value));
+            HN_TRY(store(&option, value, args));
         } else {
             HN_REQUIRE(*n_operands < HN_MAX_OPERANDS, HN_ERR_ARGUMENT, "more than %d operands",
                        HN_MAX_OPERANDS);
@@ -279,6 +363,7 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
                command->operands);
     HN_REQUIRE(*n_operands <= command->max_operands, HN_ERR_ARGUMENT, "'%s' is one operand too many",
                operands[command->max_operands]);
+    HN_TRY(check_rules(&(said){ command, n_told, argc, argv }));
     return settle_sinks(command, may_overwrite, args, *n_operands, operands);
 }
 

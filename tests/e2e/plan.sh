@@ -60,7 +60,7 @@ steps=$(sed -n 's/^steps  *//p' "$dir/out")
 [ "$(grep -cE '^ *[0-9]+  0  .*@|^ *[0-9]+  0  .* in ' "$dir/out")" -ge "$steps" ] || fail "fewer than $steps lines"
 grep -q '^<svg' "$dir/plan.svg" || fail "no picture"
 "$hone" plan "$models/llama" --steps >"$dir/out" 2>&1 && fail "--steps of nothing"
-grep -q 'say which with --of' "$dir/out" || fail "--steps without --of: the message"
+grep -q 'steps without --of: it is of one plan' "$dir/out" || fail "--steps without --of: the message"
 "$hone" plan "$models/llama" --of text >"$dir/out" 2>&1 && fail "a text of a model that generates"
 "$hone" plan "$models/bert" --of token >"$dir/out" 2>&1 && fail "a token of a model that embeds"
 "$hone" plan >/dev/null 2>&1 && fail "no model"

@@ -52,7 +52,7 @@ is "spans" '7 8
 is "origins" '0 9
 14 29
 ' "$hone" render hf m.json --origins
-refuses 2 "expected no --origins with it" "$hone" render hf m.json --origins --spans
+refuses 2 "--spans beside --origins" "$hone" render hf m.json --origins --spans
 is "by name" '<s>[user]Hi é</s>[assistant]' "$hone" render hf both.json --template-name default
 printf '{{ messages | length }}' >own.jinja
 is "another template" '1' "$hone" render hf m.json --template own.jinja
