@@ -23,6 +23,21 @@ static void print_error(const char *name)
     fputc('\n', stderr);
 }
 
+/* What was asked for is on standard output, all of it, or that is the failure. */
+static hn_status check_written(void)
+{
+    return fflush(stdout) || ferror(stdout) ? hn_fail(HN_ERR_IO, "standard output: cannot be written") : HN_OK;
+}
+
+/* The end of what only prints. */
+static int end(const char *name)
+{
+    if (check_written() == HN_OK)
+        return 0;
+    print_error(name);
+    return EXIT_FAILED;
+}
+
 static int run_words(const hn_command *command, int n_told, int argc, char **argv)
 {
     _Alignas(16) char args[HN_MAX_ARGS_BYTES];
@@ -36,15 +51,15 @@ static int run_words(const hn_command *command, int n_told, int argc, char **arg
     }
     if (wants_help) {
         hn_help_command(command, stdout);
-        return 0;
+        return end(command->name);
     }
     hn_status status = command->run(args, n_operands, operands, stdout);
     if (status == HN_OK)
         status = hn_map_check_end();
     else if (status != HN_ERR_CANCELLED && hn_map_check(NULL) != HN_OK)
         status = HN_ERR_IO; /* whatever was said came of it */
-    if (status == HN_OK && (fflush(stdout) || ferror(stdout)))
-        status = hn_fail(HN_ERR_IO, "standard output: cannot be written");
+    if (status == HN_OK)
+        status = check_written();
     if (status == HN_OK)
         return 0;
     fflush(stdout); /* what was said before stands above */
@@ -108,6 +123,46 @@ static int run(const hn_command *command, int argc, char **argv)
     return status;
 }
 
+static bool is_help(const char *word) { return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"); }
+
+static bool is_version(const char *word) { return !strcmp(word, "--version") || !strcmp(word, "version"); }
+
+/* One word more than is understood. */
+static int refuse(const char *name, const char *word)
+{
+    hn_fail(HN_ERR_ARGUMENT, "'%.60s' is one word too many", word);
+    print_error(name);
+    return EXIT_USAGE;
+}
+
+static int tell_version(bool wants_help)
+{
+    puts(wants_help ? "usage: hone version\n\nthe version, in one line" : "hone " HN_VERSION);
+    return end("version");
+}
+
+/* `hone help`, and what may stand behind it. */
+static int help(int argc, char **argv)
+{
+    if (argc > 1)
+        return refuse("help", argv[1]);
+    if (argc && is_version(argv[0]))
+        return tell_version(true);
+    if (argc && !strcmp(argv[0], "--examples")) {
+        hn_help_examples(stdout);
+    } else if (!argc || is_help(argv[0])) {
+        hn_help_all(stdout);
+    } else {
+        const hn_command *command = hn_help_find(argv[0]);
+        if (!command) {
+            fprintf(stderr, "hone: %s\n`hone help` lists them.\n", hn_error_message());
+            return EXIT_USAGE;
+        }
+        hn_help_command(command, stdout);
+    }
+    return end("help");
+}
+
 int main(int argc, char **argv)
 {
     hn_os_begin(&argc, &argv);
@@ -120,27 +175,16 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     const char *word = argv[1];
-    const bool wants_help = !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help");
-    if (wants_help && argc == 3 && !strcmp(argv[2], "--examples")) {
-        hn_help_examples(stdout);
-        return 0;
+    if (is_help(word))
+        return help(argc - 2, argv + 2);
+    if (is_version(word)) {
+        const bool wants_help = argc > 2 && is_help(argv[2]);
+        return argc > 2 + wants_help ? refuse("version", argv[2 + wants_help]) : tell_version(wants_help);
     }
-    if (wants_help && argc < 3) {
-        hn_help_all(stdout);
-        return 0;
-    }
-    if (!strcmp(word, "--version") || !strcmp(word, "version")) {
-        puts("hone " HN_VERSION);
-        return 0;
-    }
-    const hn_command *command = hn_help_find(argv[wants_help ? 2 : 1]);
+    const hn_command *command = hn_help_find(word);
     if (!command) {
         fprintf(stderr, "hone: %s\n`hone help` lists them.\n", hn_error_message());
         return EXIT_USAGE;
-    }
-    if (wants_help) {
-        hn_help_command(command, stdout);
-        return 0;
     }
     return run(command, argc - 2, argv + 2);
 }

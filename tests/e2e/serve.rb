@@ -474,7 +474,7 @@ def check_log(dir)
   check("what was asked: #{log}", told[0..1].all? { |l| JSON.parse(l['asked'])['messages'][0]['content'] == 'a question of mine' } && !log.include?(key))
   check('and said', told[0..1].map { |l| l['said'] } == said[0..1] && told[1]['said'].end_with?("data: [DONE]\n\n"))
   check('of bodies alone that were read', told[2..3].all? { |l| l.keys == told[0].keys - %w[asked said] } && told[2]['status'] == 401)
-  [['--log-texts'], ['--log', 'lines', '--log-texts']].each { |words| refused(words, '--log-texts: expected --log json') }
+  [['--log-texts'], ['--log', 'lines', '--log-texts']].each { |words| refused(words, '--log-texts: it is for --log json') }
 end
 
 # ---- a context that is full ----

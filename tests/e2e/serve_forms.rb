@@ -425,8 +425,8 @@ def check_drafts(dir)
   refused(["a=#{llama}", '--draft', 'hone:tiny'], 'the draft model')
   refused(["a=#{llama}", '--draft', "b=#{llama}"], '--draft b=')
   refused(["a=#{llama}", '--draft', llama, '--draft', "a=#{llama}"], 'a has one')
-  refused(["a=#{llama}", '--draft-max', '4'], '--draft-max 4: expected --draft')
-  refused(["a=#{llama}", '--draft-ngram', '4', '--draft-numerics', 'f32'], '--draft-numerics f32: expected --draft')
+  refused(["a=#{llama}", '--draft-max', '4'], '--draft-max: it is for --draft')
+  refused(["a=#{llama}", '--draft-ngram', '4', '--draft-numerics', 'f32'], '--draft-numerics: it is for --draft')
 end
 
 # ---- a model's file that is replaced ----

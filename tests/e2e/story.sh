@@ -54,7 +54,7 @@ has 'other stories copy nothing' '; 0 copy 20 words' \
     "$($hone story --check "$work/c.jsonl" --against "$work/a.txt")"
 report=$($hone story --against "$work/a.txt" 2>&1)
 expect 'against without check' 2 "$?"
-has 'says so' 'without --check' "$report"
+has 'says so' 'it is for --check' "$report"
 report=$($hone story --out "$work/a.csv" 2>&1)
 has 'another ending' 'expected a name in .jsonl or .txt' "$report"
 
