@@ -285,13 +285,12 @@ static hn_status wait_for_models(serving *s)
 {
     enum { LOOK_MS = 20 };
     bool is_done = false;
-    const char *failure = NULL;
-    while (!is_done && !failure && !hn_interrupt_is_asked()) {
-        failure = hn_server_loading(s->server, &is_done);
+    while (!is_done && !hn_interrupt_is_asked()) {
+        HN_TRY(hn_server_loading(s->server, &is_done));
         if (!is_done)
             hn_os_thread_rest(LOOK_MS);
     }
-    return failure ? hn_fail(HN_ERR_FORMAT, "%s", failure) : HN_OK;
+    return HN_OK;
 }
 
 static void tell_reload(void *context, const char *sentence) { fprintf(context, "%s\n", sentence); }

@@ -1,8 +1,10 @@
 /* Gradients of examples, for hosts. */
+#include "base/word_list.h"
 #include "engine/examples.h"
 #include "engine/files.h"
 #include "train/gradients.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static hn_status tell_one(const hn_gradients *g, int i, const hn_examples_gradients_options *o)
@@ -39,6 +41,19 @@ static hn_status use(hn_examples *e, const hn_examples_gradients_options *o, hn_
     return HN_OK;
 }
 
+/* Of an adapter that is given: taken for what its own settings say, they would be another scale. */
+static hn_status check_from(const hn_examples_gradients_options *o)
+{
+    for (int32_t i = 0; o->from && i < o->n_settings; i++) {
+        const size_t n = strcspn(o->settings[i], "=");
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), o->settings[i]);
+        HN_REQUIRE(!hn_word_is_in("targets rank alpha rslora seed dropout", name), HN_ERR_ARGUMENT,
+                   "--%s beside --from: the adapter says it", name);
+    }
+    return HN_OK;
+}
+
 hn_status hn_examples_differentiate(hn_examples *e, const hn_examples_gradients_options *options,
                                     hn_examples_gradients *to, size_t size)
 {
@@ -57,7 +72,7 @@ hn_status hn_examples_differentiate(hn_examples *e, const hn_examples_gradients_
                (long long)o.most);
     HN_TRY(hn_take_run_settings("hn_examples_gradients_options.settings", o.settings, o.n_settings,
                                 HN_SETTINGS_OF_GRADIENTS, &config));
-    HN_REQUIRE(!o.from || !config.targets, HN_ERR_ARGUMENT, "--targets beside --from: the adapter says what is trained");
+    HN_TRY(check_from(&o));
     const hn_run_options run = { .cancel = hn_engine_cancelled(e->engine) };
     const hn_gradients_options inner = { .config = &config, .from = o.from, .most = o.most, .run = &run };
     const hn_status status = use(e, &o, &g, &inner, out);

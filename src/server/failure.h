@@ -43,6 +43,7 @@ typedef struct hn_failure {
     hn_failure_kind kind;
     char param[96]; /* the field that it is about; "": none */
     char message[600];
+    hn_status by; /* of a model that cannot be loaded: what it came of, for who began the server */
 } hn_failure;
 
 int hn_failure_http(const hn_failure *f);

@@ -21,8 +21,10 @@ static void run_load(hn_task *task)
     hn_served_hold(l->model);
     if (!hn_served_load(l->model, &why)) {
         hn_os_mutex_lock(&s->lock);
-        if (!s->failure[0])
+        if (s->failed_by == HN_OK) {
             snprintf(s->failure, sizeof s->failure, "%s", why.message);
+            s->failed_by = why.by != HN_OK ? why.by : HN_ERR_FORMAT;
+        }
         hn_os_mutex_unlock(&s->lock);
     }
     hn_served_let_go(l->model);
@@ -33,13 +35,13 @@ static void run_load(hn_task *task)
     hn_os_mutex_unlock(&s->shelf->lock);
 }
 
-const char *hn_server_loading(hn_server *s, bool *is_done)
+hn_status hn_server_loading(hn_server *s, bool *is_done)
 {
     *is_done = !s->n_loading;
     hn_os_mutex_lock(&s->lock);
-    const bool has_failed = s->failure[0];
+    const hn_status status = s->failed_by;
     hn_os_mutex_unlock(&s->lock);
-    return has_failed ? s->failure : NULL;
+    return status != HN_OK ? hn_fail(status, "%s", s->failure) : HN_OK;
 }
 
 static hn_status begin_loading(hn_server *s)

@@ -27,8 +27,8 @@ typedef struct hn_server_options {
  * background: they are asked for in vain until then (503). */
 hn_status hn_server_open(hn_server **out, hn_shelf *shelf, const hn_server_options *options);
 int hn_server_port(const hn_server *server);
-/* The first failure of those that are loaded at its beginning: the sentence, or NULL. *is_done: all have been tried. */
-const char *hn_server_loading(hn_server *server, bool *is_done);
+/* The first failure of those that are loaded at its beginning, or HN_OK. *is_done: all have been tried. */
+hn_status hn_server_loading(hn_server *server, bool *is_done);
 /* Takes nothing new; what runs goes on until hn_server_is_idle. */
 void hn_server_drain(hn_server *server);
 bool hn_server_is_idle(const hn_server *server);

@@ -25,6 +25,7 @@ struct hn_server {
     _Atomic int32_t n_loading;
     hn_os_mutex lock; /* of the next */
     char failure[600];
+    hn_status failed_by;
 };
 
 /* Whether its head may ask for what it asks for: the guard's rules, its key, the right that its path takes. */

@@ -486,6 +486,8 @@ bool hn_served_load(hn_served *m, hn_failure *why)
         refuse_memory(m, why);
     else if (status != HN_OK)
         hn_refuse_by(why, status == HN_ERR_MEMORY ? status : HN_ERR_DEVICE, "model");
+    if (status != HN_OK)
+        why->by = status;
     hn_os_mutex_lock(&shelf->lock);
     m->state = status == HN_OK ? HN_SERVED_READY : HN_SERVED_AWAY;
     if (status != HN_OK && m->is_to_forget)

@@ -187,6 +187,8 @@ static hn_status check_meant(const hn_train_config *c)
     }
     HN_REQUIRE(!HN_DIFFERS_REAL(c->decay_steps, usual.decay_steps) || !strcmp(c->schedule, "wsd"),
                HN_ERR_ARGUMENT, "--cooldown is of wsd: the schedule is %s", c->schedule);
+    HN_REQUIRE(!HN_DIFFERS_REAL(c->least_rate, usual.least_rate) || strcmp(c->schedule, "constant") != 0, HN_ERR_ARGUMENT,
+               "--least-rate is of schedules that go down: the schedule is %s", c->schedule);
     HN_REQUIRE(!HN_DIFFERS_TEXT(c->balance_over, usual.balance_over) || c->balance > 0, HN_ERR_ARGUMENT,
                "--balance %s: expected --balance-weight with it", c->balance_over);
     return HN_OK;

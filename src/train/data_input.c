@@ -117,6 +117,8 @@ hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, co
                                    .drop_unread = choice->drop_unread,
                                    .held_fraction = choice->held_fraction };
     in->chat.heap = in->heap;
+    HN_REQUIRE(!choice->template || !choice->name, HN_ERR_ARGUMENT,
+               "--template %s: expected no --template-name with it, found %s", choice->template, choice->name);
     const hn_work_part first = hn_work_part_begin(0, 0.3);
     HN_TRY(hn_work_part_end(&first, hn_open_tokenizer(in->heap, model, &in->tok)));
     HN_TRY(hn_chat_input_open(&in->chat, model));

@@ -457,10 +457,10 @@ static bool serve(void)
         return false;
     port = hn_server_port(server);
     bool is_done = false;
-    const char *failure = NULL;
-    while (!is_done && !(failure = hn_server_loading(server, &is_done)))
+    hn_status status = HN_OK;
+    while (!is_done && (status = hn_server_loading(server, &is_done)) == HN_OK)
         hn_os_thread_rest(10);
-    return CHECK_THAT(!failure, "%s", failure);
+    return CHECK_OK(status);
 }
 
 /* Somebody has one that is replaced. */
