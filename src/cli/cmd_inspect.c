@@ -388,7 +388,61 @@ static hn_status json_tensors(hn_json_writer *json, const model *m)
     return HN_OK;
 }
 
-static hn_status write_json(const model *m, bool tensors, hn_json_writer *json)
+static hn_status json_item(hn_json_writer *json, const model *m, size_t at, const hn_lm_key *key, uint64_t i, hn_str *room)
+{
+    hn_lm_item item;
+    HN_TRY(hn_lm_file_item(m->file, at, i, &item, sizeof item));
+    if (key->kind == HN_LM_INT)
+        hn_json_add_int(json, item.integer);
+    else if (key->kind == HN_LM_REAL)
+        hn_json_add_double(json, item.real);
+    else if (key->kind == HN_LM_BOOL)
+        hn_json_add_bool(json, item.integer != 0);
+    else {
+        hn_str_clear(room); /* which ends in NUL */
+        hn_str_add_bytes(room, item.text, item.bytes);
+        HN_TRY(hn_str_status(room));
+        hn_json_add_string(json, room->text ? room->text : "");
+    }
+    return HN_OK;
+}
+
+/* All of a value, which people see the beginning of. */
+static hn_status json_value(hn_json_writer *json, const model *m, size_t at, const hn_lm_key *key)
+{
+    hn_heap heap;
+    hn_heap_init(&heap, NULL);
+    hn_str room = hn_str_on(&heap);
+    hn_status status = HN_OK;
+    if (key->is_array)
+        hn_json_begin_array(json);
+    for (uint64_t i = 0; i < key->n && status == HN_OK; i++)
+        status = json_item(json, m, at, key, i, &room);
+    if (key->is_array)
+        hn_json_end_array(json);
+    hn_str_free(&room);
+    return status;
+}
+
+static hn_status json_keys(hn_json_writer *json, const model *m)
+{
+    hn_json_key(json, "keys");
+    hn_json_begin_array(json);
+    for (size_t i = 0; i < m->about->n_keys; i++) {
+        hn_lm_key key;
+        HN_TRY(hn_lm_file_key(m->file, i, &key, sizeof key));
+        hn_json_begin_object(json);
+        hn_json_put_text(json, "name", key.name);
+        hn_json_put_text(json, "type", key.type);
+        hn_json_key(json, "value");
+        HN_TRY(json_value(json, m, i, &key));
+        hn_json_end_object(json);
+    }
+    hn_json_end_array(json);
+    return HN_OK;
+}
+
+static hn_status write_json(const model *m, const inspect_args *args, hn_json_writer *json)
 {
     const hn_lm_about *about = m->about;
     hn_json_begin_object(json);
@@ -413,19 +467,21 @@ static hn_status write_json(const model *m, bool tensors, hn_json_writer *json)
     HN_TRY(json_texts(json, m));
     json_usages(json, "by_use", m->by_use, N_USES);
     json_usages(json, "by_type", m->by_type, m->n_types);
-    if (tensors)
+    if (args->keys)
+        HN_TRY(json_keys(json, m));
+    if (args->tensors)
         HN_TRY(json_tensors(json, m));
     hn_json_end_object(json);
     return HN_OK;
 }
 
-static hn_status print_json(const model *m, bool tensors, FILE *out)
+static hn_status print_json(const model *m, const inspect_args *args, FILE *out)
 {
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     hn_str text = hn_str_on(&heap);
     hn_json_writer json = hn_json_write_to(&text);
-    hn_status status = write_json(m, tensors, &json);
+    hn_status status = write_json(m, args, &json);
     if (status == HN_OK)
         status = hn_str_status(&text);
     if (status == HN_OK)
@@ -437,11 +493,13 @@ static hn_status print_json(const model *m, bool tensors, FILE *out)
 static hn_status print(model *m, const inspect_args *args, FILE *out)
 {
     m->about = hn_lm_file_about(m->file);
+    HN_REQUIRE(!args->keys || m->about->is_gguf, HN_ERR_ARGUMENT, "--keys: expected a GGUF file, whose metadata they are, found %s",
+               m->about->path);
     HN_TRY(count_weights(m));
     if (args->json)
-        return print_json(m, args->tensors, out);
+        return print_json(m, args, out);
     print_text(m, out);
-    if (args->keys && m->about->is_gguf)
+    if (args->keys)
         HN_TRY(print_keys(m, out));
     return args->tensors ? print_tensors(m, out) : HN_OK;
 }

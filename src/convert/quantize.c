@@ -76,6 +76,23 @@ static hn_status check_result(const quantization *q, const hn_weights *all, cons
     return HN_OK;
 }
 
+/* Weighed by what a tensor's inputs are, errors of blocks alone are: a matrix that none of them is in would change nothing. */
+static hn_status check_importance(const quantization *q, const hn_weights *all)
+{
+    const float *mean = NULL;
+    bool has_blocks = false;
+    for (size_t i = 0; i < all->n && q->options->importance && !mean; i++) {
+        const hn_type *from = &all->entries[i].type, *to = &q->entries[i].type;
+        if (!hn_is_block(to->dtype) || to->dtype == from->dtype)
+            continue;
+        has_blocks = true;
+        HN_TRY(hn_importance_of(q->options->importance, all->entries[i].name, from->rank == 3 ? from->dim[0] : 1, hn_last_dim(from), &mean));
+    }
+    HN_REQUIRE(mean || !q->options->importance, HN_ERR_ARGUMENT, "--imatrix: %s", has_blocks ?
+               "it has none of the tensors that are encoded in blocks" : "no tensor is encoded in blocks, whose errors it weighs");
+    return HN_OK;
+}
+
 static hn_status plan(quantization *q)
 {
     const hn_weights *all = hn_gguf_weights(q->in);
@@ -97,6 +114,8 @@ static hn_status plan(quantization *q)
         HN_TRY(choose_type(q, &model, &all->entries[i], &q->entries[i]));
         q->watch->total_bytes += hn_type_bytes(&q->entries[i].type);
     }
+    HN_TRY(hn_recipe_check_keep(&model, all->entries, all->n));
+    HN_TRY(check_importance(q, all));
     return check_result(q, all, &model);
 }
 

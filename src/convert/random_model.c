@@ -275,7 +275,7 @@ static hn_status plan_entries(plan *p, const hn_random_options *o, hn_watch *wat
         p->tensor_of[p->n_entries++] = i;
         watch->total_bytes += hn_type_bytes(&e->type);
     }
-    return HN_OK;
+    return hn_recipe_check_keep(&model, p->entries, p->n_entries);
 }
 
 static hn_status write_keys(const hn_random_options *o, hn_meta *meta)

@@ -118,12 +118,26 @@ hn_status hn_random_complete(const hn_arch *arch, hn_hparams *hp)
     return HN_OK;
 }
 
+/* Whether keys are the values of any layer, as the architecture's table of weights has it. */
+static bool shares_values(const hn_arch *arch, const hn_hparams *hp)
+{
+    bool may = false, does = false;
+    for (const hn_weight_spec *spec = arch->weights; spec->gguf; spec++)
+        may = may || spec->when == HN_IF_OWN_V;
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        does = does || hp->is_key_value[i];
+    return may && does;
+}
+
 hn_status hn_random_check(const hn_arch *arch, const hn_hparams *hp, int n, const char *const *settings)
 {
     for (int i = 0; i < n; i++) {
         hn_hparams again = *hp;
-        if (!strncmp(settings[i], "k_eq_v=", 7)) /* asked of all layers, had by those that can */
+        if (!strncmp(settings[i], "k_eq_v=", 7)) { /* asked of all layers, had by those that can */
+            HN_REQUIRE(!strcmp(settings[i], "k_eq_v=false") || shares_values(arch, hp), HN_ERR_ARGUMENT,
+                       "%s: %s has values of its own in every layer", settings[i], arch->name);
             continue;
+        }
         HN_TRY(hn_random_set(&again, settings[i]));
         HN_REQUIRE(!memcmp(&again, hp, sizeof again), HN_ERR_ARGUMENT,
                    "%s: %s takes this from other keys, has no place for it, or it is given twice",

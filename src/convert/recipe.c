@@ -257,6 +257,21 @@ void hn_recipe_mark_values(const char *name, bool has_values[HN_MAX_LAYERS])
         has_values[layer] = true;
 }
 
+hn_status hn_recipe_check_keep(const hn_recipe_model *model, const hn_weight_entry *entries, size_t n)
+{
+    for (int k = 0; k < model->n_keep; k++) {
+        bool is_named = false, is_any = false;
+        for (size_t i = 0; i < n && !is_any; i++) {
+            const bool is = hn_pattern_matches(model->keep[k].pattern, entries[i].name);
+            is_named = is_named || is;
+            is_any = is && may_change(entries[i].name, &entries[i].type);
+        }
+        HN_REQUIRE(is_any, HN_ERR_ARGUMENT, "--keep %s=%s: %s", model->keep[k].pattern, hn_dtype_name(model->keep[k].dtype),
+                   is_named ? "such tensors stay as they are" : "no tensor has such a name");
+    }
+    return HN_OK;
+}
+
 hn_dtype hn_recipe_meant(const hn_recipe *recipe, const hn_recipe_model *model, const char *name,
                          const hn_type *shape, hn_dtype current)
 {

@@ -51,6 +51,9 @@ typedef enum hn_tensor_kind {
 } hn_tensor_kind;
 hn_tensor_kind hn_tensor_kind_of(const char *name, const hn_type *shape);
 
+/* HN_ERR_ARGUMENT: an exception is for none of these tensors, by name or since those so named stay as they are. */
+hn_status hn_recipe_check_keep(const hn_recipe_model *model, const hn_weight_entry *entries, size_t n);
+
 /* The type for rows of this length: blocks that do not divide them give way. */
 hn_dtype hn_recipe_fit(hn_dtype dtype, int64_t row);
 

@@ -74,6 +74,20 @@ static const hn_json *root_of(const hn_json_text *text)
     return text ? hn_json_root(text) : NULL;
 }
 
+/* What the template does not read changes nothing: as in a chat, it is refused. */
+static hn_status check_read(const hn_lm_template *t, const hn_lm_render_options *o, const hn_chat_input *in)
+{
+    const hn_chat_format *chat = t->input.chat;
+    for (int i = 0; i < in->n_vars; i++)
+        HN_REQUIRE(hn_chat_format_mentions(chat, in->vars[i].name), HN_ERR_ARGUMENT,
+                   "--set %s: expected a variable that the chat template reads, found that it reads none of this name", o->variables[i]);
+    HN_REQUIRE(!o->tools || hn_chat_format_mentions(chat, "tools"), HN_ERR_ARGUMENT,
+               "--tools: expected a chat template that writes tools, found that it reads none");
+    HN_REQUIRE(!o->documents || hn_chat_format_mentions(chat, "documents"), HN_ERR_ARGUMENT,
+               "--documents: expected a chat template that writes documents, found that it reads none");
+    return HN_OK;
+}
+
 static hn_status render(hn_lm_template *t, const char *messages, const hn_lm_render_options *o, hn_chat_input *in)
 {
     hn_heap *heap = &t->engine->heap;
@@ -86,6 +100,8 @@ static hn_status render(hn_lm_template *t, const char *messages, const hn_lm_ren
         status = hn_take_json(heap, "documents", o->documents, &texts[2]);
     if (status == HN_OK)
         status = hn_chat_input_set(in, o->variables, o->n_variables);
+    if (status == HN_OK)
+        status = check_read(t, o, in);
     request.messages = root_of(texts[0]);
     request.tools = root_of(texts[1]);
     request.documents = root_of(texts[2]);

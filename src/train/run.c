@@ -66,6 +66,19 @@ static hn_status plan_tuning(hn_train_run *r)
     return status;
 }
 
+/* What is of low-rank changes alone, where there are none. */
+static hn_status check_ranks(const hn_train_run *r)
+{
+    const hn_train_config usual = hn_train_config_default(), *c = &r->config;
+    const char *told = c->rank != usual.rank ? "rank" : c->alpha > 0 ? "alpha" : c->rooted ? "rslora" : c->dropout > 0 ? "dropout" : NULL;
+    bool is_any = false;
+    for (int i = 0; i < r->tuning->n_tuned; i++)
+        is_any = is_any || r->tuning->tuned[i].settings.how != HN_TUNE_FULL;
+    HN_REQUIRE(is_any || !told, HN_ERR_ARGUMENT, "--%s is of low-rank changes: with --targets %.200s whole tensors alone are trained", told,
+               c->targets);
+    return HN_OK;
+}
+
 static hn_status make(hn_train_run *r)
 {
     HN_TRY(hn_train_config_check(&r->config));
@@ -73,6 +86,9 @@ static hn_status make(hn_train_run *r)
     HN_TRY(hn_goal_parse(r->config.goal, &goal));
     HN_TRY(hn_goal_check_data(goal, r->on.dataset));
     HN_TRY(plan_tuning(r));
+    HN_TRY(check_ranks(r));
+    HN_REQUIRE(!r->config.patience || r->on.dataset->n_held, HN_ERR_ARGUMENT,
+               "--patience %lld: no example is held out: expected --held or --held-fraction with it", (long long)r->config.patience);
     HN_REQUIRE(!r->config.keep_adapters || !hn_tuning_is_full(r->tuning), HN_ERR_ARGUMENT,
                "--keep-adapters: whole tensors alone are trained, and of that no adapter comes");
     HN_REQUIRE(!r->config.samples_along || r->on.n_samples > 0, HN_ERR_ARGUMENT,
