@@ -41,7 +41,7 @@ static const hn_option options[] = {
     HN_DEVICE_OPTIONS(grads_args),
     SETTING("plan", NULL),
     HN_GROUP("how examples become tokens"),
-    HN_SETTINGS(grads_args, settings, hn_examples_setting),
+    HN_SETTINGS_BUT(grads_args, settings, hn_examples_setting, "held"),
     HN_OPTION_END,
 };
 

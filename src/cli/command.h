@@ -112,10 +112,14 @@ const char *hn_settings_value(const hn_settings *told, const char *name);
     {                                                                                          \
         HN_OPTION_KIND_GROUP, "", 0, NULL, title, 0, 0, NULL, NULL, NULL                       \
     }
-/* Settings of the library; a command's field of them is an hn_settings. */
+/* Settings of the library, also all but one, of which the command makes nothing; its field of them is an hn_settings. */
 #define HN_SETTINGS(type, field, table)                                                        \
     {                                                                                          \
         HN_OPTION_KIND_TABLE, "", offsetof(type, field), NULL, NULL, 0, 0, table, NULL, NULL   \
+    }
+#define HN_SETTINGS_BUT(type, field, table, but)                                               \
+    {                                                                                          \
+        HN_OPTION_KIND_TABLE, "", offsetof(type, field), but, NULL, 0, 0, table, NULL, NULL    \
     }
 #define HN_SETTING(type, field, table, name, help)                                             \
     {                                                                                          \

@@ -40,6 +40,8 @@ bool hn_options_next(hn_option_walk *w)
             w->i++;
             if (w->at->kind == HN_OPTION_KIND_SETTING && (!s->name || strcmp(s->name, w->at->name) != 0))
                 continue;
+            if (w->at->kind == HN_OPTION_KIND_TABLE && w->at->value && s->name && !strcmp(s->name, w->at->value))
+                continue;
             w->found = option_of(w->at, s);
             return true;
         }

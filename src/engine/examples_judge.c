@@ -48,7 +48,7 @@ static hn_status open_adapter(judge *j, hn_adapter_trial *told)
 {
     hn_adapter *adapter;
     const hn_train_input *in = &j->examples->in;
-    const hn_adapter_use use = { .model = in->model, .run = j->run, .tokenizer = in->tokenizer, .template = in->template,
+    const hn_adapter_use use = { .may_be_forced = true, .model = in->model, .run = j->run, .tokenizer = in->tokenizer, .template = in->template,
                                  .renders_nothing = !in->template[0], .scale = j->o.scale,
                                  .is_forced = j->o.is_forced != 0 };
     HN_TRY(hn_adapter_open(&adapter, in->heap, j->o.adapter, &use, told));

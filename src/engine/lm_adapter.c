@@ -35,7 +35,7 @@ hn_status hn_lm_try_adapter(const hn_lm *lm, const char *path, const hn_lm_adapt
                "hn_lm_adapter_options.scale is %g: expected a finite number", o.scale);
     if (lm->which)
         hn_chat_format_digest(lm->input.chat, lm->which, template);
-    const hn_adapter_use use = { .model = lm->model, .run = lm->run, .template = lm->which ? template : NULL,
+    const hn_adapter_use use = { .may_be_forced = true, .model = lm->model, .run = lm->run, .template = lm->which ? template : NULL,
                                  .scale = o.scale, .is_forced = o.is_forced != 0 };
     return hn_adapter_open(out, &lm->engine->heap, path, &use, trial);
 }

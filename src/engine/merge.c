@@ -188,7 +188,7 @@ static hn_status open_input(merging *m)
         HN_TRY(choose_template(m, template));
     HN_TRY(hn_model_open(heap, m->model, &m->ignored, &m->opened));
     hn_model_keep_identity(m->opened, m->o.digests);
-    const hn_adapter_use use = { .model = m->opened, .run = m->run, .as_trained = true,
+    const hn_adapter_use use = { .may_be_forced = true, .model = m->opened, .run = m->run, .as_trained = true,
                                  .template = is_chosen ? template : NULL };
     HN_TRY(hn_adapter_open(&adapter, heap, m->adapter, &use, NULL));
     const hn_status status = hn_adapters_add(&m->adapters, adapter);

@@ -57,9 +57,9 @@ static hn_status check_digest(const hn_adapter *a, const hn_adapter_use *use, co
     if (!want.data || is_text(want, found))
         return HN_OK;
     HN_REQUIRE(use->is_forced, HN_ERR_ARGUMENT,
-               "trained with another %s: %s is %.*s..., and here it is %.16s...: --force takes it all "
-               "the same", what, key, want.bytes < 16 ? (int)want.bytes : 16, (const char *)want.data,
-               found[0] ? found : "none");
+               "trained with another %s: %s is %.*s..., and here it is %.16s...%s", what, key,
+               want.bytes < 16 ? (int)want.bytes : 16, (const char *)want.data, found[0] ? found : "none",
+               use->may_be_forced ? ": --force takes it all the same" : "");
     const size_t used = strlen(told->overridden);
     snprintf(told->overridden + used, sizeof told->overridden - used, "%s%s is %.*s..., and here it is "
              "%.16s...", used ? "; " : "", key, want.bytes < 16 ? (int)want.bytes : 16,

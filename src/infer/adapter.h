@@ -42,6 +42,7 @@ typedef struct hn_adapter_use {
                                 * the model's own */
     bool renders_nothing;      /* no template is in use: texts are taken as they are */
     double scale;              /* of everything low-rank; 0 means 1 */
+    bool may_be_forced;        /* whoever asked could say --force, which a refusal names then */
     bool is_forced;            /* another base, tokenizer or template is told, and taken */
 } hn_adapter_use;
 
