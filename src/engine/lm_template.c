@@ -100,8 +100,6 @@ static hn_status render(hn_lm_template *t, const char *messages, const hn_lm_ren
         status = hn_take_json(heap, "documents", o->documents, &texts[2]);
     if (status == HN_OK)
         status = hn_chat_input_set(in, o->variables, o->n_variables);
-    if (status == HN_OK)
-        status = check_read(t, o, in);
     request.messages = root_of(texts[0]);
     request.tools = root_of(texts[1]);
     request.documents = root_of(texts[2]);
@@ -110,6 +108,8 @@ static hn_status render(hn_lm_template *t, const char *messages, const hn_lm_ren
     request.n_vars = (size_t)in->n_vars;
     if (status == HN_OK)
         status = hn_chat_render(t->input.chat, &request, &t->text, &t->spans, &t->origins);
+    if (status == HN_OK) /* what is no variable at all was said by now */
+        status = check_read(t, o, in);
     if (status == HN_OK && o->goes_on_last)
         status = hn_cut_after_last(request.messages, &t->text, &t->spans, &t->origins);
     for (int i = 0; i < 3; i++)

@@ -122,6 +122,8 @@ hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, co
     const hn_work_part first = hn_work_part_begin(0, 0.3);
     HN_TRY(hn_work_part_end(&first, hn_open_tokenizer(in->heap, model, &in->tok)));
     HN_TRY(hn_chat_input_open(&in->chat, model));
+    HN_REQUIRE(!choice->name || hn_chat_format_has(in->chat.chat, choice->name), HN_ERR_ARGUMENT,
+               "no chat template named '%s' in the model", choice->name);
     HN_TRY(hn_chat_input_template(&in->chat, choice->template));
     HN_TRY(hn_chat_input_set(&in->chat, choice->set, choice->n_set));
     HN_TRY(check_variables(in, choice));

@@ -1,0 +1,80 @@
+#!/bin/sh
+# OPTION-WITHOUT-EFFECT: an option is taken, and changes nothing. What hangs on other options alone is in tables, which unit/options
+# goes over; here is what hangs on a value, on a file or on a model. Each is refused by name, as wrong usage.
+. "$2/tests/failures/cli.sh"
+wrong() { # WORDS COMMAND...: status 2, and the words
+    refuses "$@"
+    [ "$got" -eq 2 ] || { cat err; fail "$*: status $got, expected 2"; }
+}
+dense d.gguf
+chats 12 c.jsonl
+echo '{"text": "a cat sat on a mat"}' >texts.jsonl
+train() { "$hone" train d.gguf --data c.jsonl --dry-run "$@"; }
+
+# Of a run.
+wrong '--patience 2: no example is held out' train --patience 2 --eval-every 1
+quietly train --patience 2 --eval-every 1 --held-fraction 0.3
+wrong '--least-rate is of schedules that go down: the schedule is constant' train --schedule constant --least-rate 0.1
+quietly train --schedule linear --least-rate 0.1
+for word in "rank 4" "alpha 8" "dropout 0.1" rslora; do
+    wrong "--${word% *} is of low-rank changes: with --targets norm" train --targets norm --$word
+    quietly train --targets norm,attn --$word
+done
+echo 'x' >x.jinja
+for command in "train d.gguf --dry-run --data" "show-tokens d.gguf" "eval d.gguf --data"; do
+    wrong '--template x.jinja: expected no --template-name with it, found zz' "$hone" $command c.jsonl --template x.jinja --template-name zz
+    wrong "no chat template named 'zz' in the model" "$hone" $command texts.jsonl --template-name zz
+done
+
+# Of what gradients are of: an adapter has its own scale, which --rslora once multiplied.
+quietly "$hone" train d.gguf --data c.jsonl --out r --steps 2 --rank 2 --samples 0
+for word in "targets attn" "rank 4" "alpha 8" "seed 3" rslora; do
+    wrong "--${word% *} beside --from: the adapter says it" "$hone" grads d.gguf --data c.jsonl --from r/adapter.gguf --$word -o g.st
+done
+wrong 'unknown option --held' "$hone" grads d.gguf --data c.jsonl --held c.jsonl -o g.st
+
+# Of files.
+quietly "$hone" imatrix d.gguf texts.jsonl --out i.gguf --chunk 16
+wrong '--imatrix: no tensor is encoded in blocks' "$hone" quantize d.gguf q.gguf f16 --imatrix i.gguf
+quietly "$hone" quantize d.gguf q.gguf q4_0 --imatrix i.gguf
+wrong '--keep none\*=f16: no tensor has such a name' "$hone" quantize d.gguf p.gguf q4_0 --keep 'none*=f16'
+wrong '--keep \*_norm.weight=f16: such tensors stay as they are' "$hone" quantize d.gguf p.gguf q4_0 --keep '*_norm.weight=f16'
+wrong '--keep none=f16: no tensor' "$hone" new llama n.gguf --keep none=f16
+wrong 'k_eq_v=true: llama has values of its own' "$hone" new llama n.gguf k_eq_v=true
+quietly "$hone" new gemma4 n.gguf k_eq_v=true layers=6 width=64
+quietly "$hone" export r/adapter.gguf --peft peft --base d.gguf
+wrong 'its numbers are rounded to f16, and the self-test that it carries was recorded before: --type f32' "$hone" import peft a.gguf --base d.gguf --type f16
+quietly "$hone" import peft a.gguf --base d.gguf
+shows '"keys":\[\{"name":"general' "$hone" inspect d.gguf --json --keys
+wrong '--keys: expected a GGUF file' "$hone" inspect "$2/tests/differential/models/llama" --keys
+
+# Of a template.
+echo '[{"role": "user", "content": "x"}]' >m.json
+echo '[]' >none.json
+printf '{{ messages[0].content }}' >plain.jinja
+printf '{{ messages[0].content }}{%% if tools %%}T{%% endif %%}{%% if documents %%}D{%% endif %%}{{ a }}' >all.jinja
+for word in "tools none.json" "documents none.json" "set a=1"; do
+    wrong "--${word% *}.*expected a .*that" "$hone" render d.gguf m.json --template plain.jinja --$word
+    quietly "$hone" render d.gguf m.json --template all.jinja --$word
+done
+
+# Of a server, which ends before it serves.
+for word in "cache bogus" "context 100000000" "template-name zz" "ignore zz" "calls bogus"; do
+    wrong "${word#* }" "$hone" serve hone:tiny --port 0 --$word
+done
+refuses 'nowhere.gguf' "$hone" serve nowhere.gguf --port 0
+is "a file that is not there" 1 "$got"
+
+# Of what only prints, and of where it goes.
+wrong "'--bogus' is one word too many" "$hone" version --bogus x
+shows '^usage: hone version' "$hone" version --help
+shows '^usage: hone' "$hone" help help
+if [ -c /dev/full ]; then
+    for words in version help "run --help" "help run"; do
+        "$hone" $words >/dev/full 2>err
+        is "$words on a full disk" 1 $?
+        "$hone" $words >&- 2>err
+        is "$words on nothing" 1 $?
+    done
+fi
+passed
