@@ -57,6 +57,11 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    HN_LORA_RULES,
+    { NULL, 0, NULL, NULL },
+};
+
 static const chat_args defaults = { .sampling = HN_SAMPLING_DEFAULTS };
 
 static const char help_text[] =
@@ -314,6 +319,7 @@ const hn_command hn_cmd_chat = {
         "the model that is built in, which tells stories. Inside, /help tells what can be typed.\n",
     .example = "chat",
     .options = options,
+    .rules = rules,
     .letters = "n:count",
     .defaults = &defaults,
     .args_size = sizeof(chat_args),

@@ -33,6 +33,11 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    HN_LORA_RULES,
+    { NULL, 0, NULL, NULL },
+};
+
 static hn_status embed(hn_lm_embedder *embedder, int number, const char *text, float *out)
 {
     int64_t n = 0;
@@ -100,6 +105,7 @@ const hn_command hn_cmd_embed = {
     .summary = "texts as vectors",
     .example = "embed bert.gguf \"a text\"",
     .options = options,
+    .rules = rules,
     .args_size = sizeof(embed_args),
     .min_operands = 2,
     .max_operands = HN_MAX_OPERANDS,

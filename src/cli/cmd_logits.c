@@ -31,6 +31,11 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    HN_LORA_RULES,
+    { NULL, 0, NULL, NULL },
+};
+
 static hn_status add(hn_heap *heap, hn_ids *s, int64_t id)
 {
     HN_REQUIRE(id >= INT32_MIN && id <= INT32_MAX, HN_ERR_ARGUMENT, "token %lld", (long long)id);
@@ -139,6 +144,7 @@ const hn_command hn_cmd_logits = {
     .summary = "a model's logits for every token of a sequence, as a numpy file",
     .example = "logits m.gguf --prompt \"Once upon a time\"",
     .options = options,
+    .rules = rules,
     .letters = "p:prompt",
     .args_size = sizeof(logits_args),
     .min_operands = 1,

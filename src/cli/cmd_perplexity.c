@@ -32,6 +32,11 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    HN_LORA_RULES,
+    { NULL, 0, NULL, NULL },
+};
+
 static const perplexity_args defaults = { .chunk = 512 };
 
 static hn_status print_json(const hn_lm_perplexity *p, hn_lm_numerics numerics, hn_heap *heap,
@@ -118,6 +123,7 @@ const hn_command hn_cmd_perplexity = {
     .details = "Each chunk is run apart; its second half is judged.\n",
     .example = "perplexity m.gguf text.txt",
     .options = options,
+    .rules = rules,
     .defaults = &defaults,
     .args_size = sizeof(perplexity_args),
     .min_operands = 2,

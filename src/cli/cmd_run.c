@@ -49,6 +49,11 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    HN_LORA_RULES,
+    { NULL, 0, NULL, NULL },
+};
+
 static const run_args defaults = { .count = 256, .sampling = HN_SAMPLING_DEFAULTS };
 
 enum { MOST_BYTES = 1 << 28 };
@@ -286,6 +291,7 @@ const hn_command hn_cmd_run = {
     .summary = "go on with a text",
     .example = "run m.gguf --prompt \"Once upon a time\"",
     .options = options,
+    .rules = rules,
     .letters = "p:prompt f:file n:count",
     .defaults = &defaults,
     .args_size = sizeof(run_args),

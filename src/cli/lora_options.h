@@ -15,6 +15,9 @@ typedef struct hn_lora_args {
     HN_LIST(type, lora.files, "lora", "FILE[:SCALE]", "an adapter; applied in this order"),    \
         HN_FLAG(type, lora.force, "force", "take adapters of another base, tokenizer or template")
 
+/* Of their rules. */
+#define HN_LORA_RULES { "force", HN_ONLY_WITH, "lora", NULL }
+
 /* A word of --lora: its file and its scale. */
 hn_status hn_lora_split(const char *word, char *path, size_t room, double *scale);
 /* On stderr, what is to be known of one that runs in these numerics. */
