@@ -86,13 +86,13 @@ static hn_status make(hn_train_run *r)
     HN_TRY(hn_goal_parse(r->config.goal, &goal));
     HN_TRY(hn_goal_check_data(goal, r->on.dataset));
     HN_TRY(plan_tuning(r));
-    HN_TRY(check_ranks(r));
     HN_REQUIRE(!r->config.patience || r->on.dataset->n_held, HN_ERR_ARGUMENT,
                "--patience %lld: no example is held out: expected --held or --held-fraction with it", (long long)r->config.patience);
     HN_REQUIRE(!r->config.keep_adapters || !hn_tuning_is_full(r->tuning), HN_ERR_ARGUMENT,
                "--keep-adapters: whole tensors alone are trained, and of that no adapter comes");
     HN_REQUIRE(!r->config.samples_along || r->on.n_samples > 0, HN_ERR_ARGUMENT,
                "--samples-along: no samples are made (--samples 0): there is nothing to answer");
+    HN_TRY(check_ranks(r));
     HN_TRY(plan_steps(r));
     HN_TRY(make_basis(r));
     return hn_run_fit(r);
