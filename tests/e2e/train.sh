@@ -87,7 +87,7 @@ is "the same bits again" "$want" "$(digest)"
 is "answers again" "0 2 4 6 true true true" "$(said along)"
 quietly along --out magnitudes --samples-along --targets attn:dora
 is "answers with magnitudes" "0 2 4 6 true true true" "$(said magnitudes)"
-quietly along --out wholly --samples-along --targets all:full
+quietly along --out wholly --samples-along --targets all:full --rank 16 # the default again, which whole tensors have not
 is "answers of whole tensors" "0 2 4 6 true true true" "$(said wholly)"
 quietly along --out bf16 --samples-along --numerics mixed
 is "answers in bf16" "0 2 4 6 true true true" "$(said bf16)"
@@ -189,7 +189,7 @@ refuses 'line 1: expected supervised tokens, found none' sh -c \
 refuses 'nosuch.jsonl' "$hone" train d.gguf --data nosuch.jsonl --out x
 refuses 'expected --data FILE' "$hone" train d.gguf --out x
 refuses 'GiB are needed' train --out x --memory 1M
-refuses 'not finite' train --out nan --rate 1e9 --targets all:full --optimizer sgd --clip 0 --warmup 0 --schedule constant --steps 30
+refuses 'not finite' "$hone" train d.gguf --data c.jsonl --batch 4 --out nan --rate 1e9 --targets all:full --optimizer sgd --clip 0 --warmup 0 --schedule constant --steps 30
 refuses 'a run is there already' train --out r
 refuses 'no run to go on with' train --out nothing --resume
 refuses '--patience 2: expected --eval-every' train --out x --patience 2
