@@ -79,6 +79,8 @@ static hn_status differentiate(const grads_args *args, const char *model, const 
     hn_status status =
         hn_examples_told(&examples, engine, model, &args->files, &args->settings, hn_cache_folder());
     if (status == HN_OK)
+        status = hn_examples_want_chats(examples, &args->settings);
+    if (status == HN_OK)
         status = hn_data_check(engine, examples, NULL);
     if (status == HN_OK)
         status = hn_examples_differentiate(examples, &o, &found, sizeof found);

@@ -192,6 +192,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     HN_TRY(hn_machine_engine(&machine, &engine));
     hn_status status = hn_examples_told(&examples, engine, operands[0], &files, &args->settings, NULL);
     if (status == HN_OK)
+        status = hn_examples_want_chats(examples, &args->settings);
+    if (status == HN_OK)
         status = show_examples(examples, args, &heap, out);
     if (status == HN_OK)
         status = show_summary(engine, examples, args, &heap, out);

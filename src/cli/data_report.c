@@ -5,6 +5,7 @@
 #include "cli/progress.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 hn_status hn_examples_told(hn_examples **out, hn_engine *engine, const char *model, const hn_list *files,
                            const hn_settings *told, const char *digests)
@@ -20,6 +21,22 @@ hn_status hn_examples_told(hn_examples **out, hn_engine *engine, const char *mod
         status = hn_examples_open(out, engine, &spec);
     hn_setting_words_close(&words);
     return status;
+}
+
+hn_status hn_examples_want_chats(const hn_examples *examples, const hn_settings *told)
+{
+    static const char *const of_chats[] = { "template", "template-name" }, *const plain[] = { "text", "tokens", "paragraphs of text" };
+    const hn_examples_file *file;
+    bool is_plain = true;
+    for (size_t i = 0; is_plain && (file = hn_examples_get_file(examples, i)); i++) {
+        is_plain = false;
+        for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
+            is_plain = is_plain || !strcmp(file->format, plain[k]);
+    }
+    for (size_t i = 0; is_plain && i < sizeof of_chats / sizeof *of_chats; i++)
+        HN_REQUIRE(!hn_settings_value(told, of_chats[i]), HN_ERR_ARGUMENT, "--%s %.200s: expected messages, which it writes, found texts alone",
+                   of_chats[i], hn_settings_value(told, of_chats[i]));
+    return HN_OK;
 }
 
 hn_status hn_data_check(hn_engine *engine, hn_examples *examples, FILE *shows)

@@ -9,6 +9,8 @@
 /* Files and settings of `told`; `digests`: a folder, or NULL. */
 hn_status hn_examples_told(hn_examples **out, hn_engine *engine, const char *model, const hn_list *files,
                            const hn_settings *told, const char *digests);
+/* A template that was typed, where no file has what one writes, is refused by name. Not of runs: a server hands them its own. */
+hn_status hn_examples_want_chats(const hn_examples *examples, const hn_settings *told);
 /* The pass over all of them, with a bar on stderr; `shows`, which may be NULL, gets what was found, also where it is
  * refused. */
 hn_status hn_data_check(hn_engine *engine, hn_examples *examples, FILE *shows);

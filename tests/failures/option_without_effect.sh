@@ -21,10 +21,15 @@ for word in "rank 4" "alpha 8" "dropout 0.1" rslora; do
     quietly train --targets norm,attn --$word
 done
 echo 'x' >x.jinja
+printf '{{ messages[0].content }}{%% if tools %%}T{%% endif %%}{%% if documents %%}D{%% endif %%}{{ a }}' >all.jinja
 for command in "train d.gguf --dry-run --data" "show-tokens d.gguf" "eval d.gguf --data"; do
     wrong '--template x.jinja: expected no --template-name with it, found zz' "$hone" $command c.jsonl --template x.jinja --template-name zz
     wrong "no chat template named 'zz' in the model" "$hone" $command texts.jsonl --template-name zz
 done
+for command in "show-tokens hone:tiny" "eval hone:tiny --data"; do
+    wrong '--template-name default: expected messages' "$hone" $command texts.jsonl --template-name default
+done
+wrong '--template all.jinja: expected messages' "$hone" grads d.gguf --data texts.jsonl --template all.jinja -o g.st
 
 # Of what gradients are of: an adapter has its own scale, which --rslora once multiplied.
 quietly "$hone" train d.gguf --data c.jsonl --out r --steps 2 --rank 2 --samples 0
@@ -52,7 +57,6 @@ wrong '--keys: expected a GGUF file' "$hone" inspect "$2/tests/differential/mode
 echo '[{"role": "user", "content": "x"}]' >m.json
 echo '[]' >none.json
 printf '{{ messages[0].content }}' >plain.jinja
-printf '{{ messages[0].content }}{%% if tools %%}T{%% endif %%}{%% if documents %%}D{%% endif %%}{{ a }}' >all.jinja
 for word in "tools none.json" "documents none.json" "set a=1"; do
     wrong "--${word% *}.*expected a .*that" "$hone" render d.gguf m.json --template plain.jinja --$word
     quietly "$hone" render d.gguf m.json --template all.jinja --$word
