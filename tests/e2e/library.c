@@ -491,6 +491,24 @@ static hn_status uses_all(hn_engine *engine, char *text, size_t room)
     return status;
 }
 
+/* Rendering takes words alone. */
+static void check_words(hn_engine *engine, hn_lm *lm)
+{
+    static const char messages[] = "[{\"role\":\"user\",\"content\":\"a little dog\"}]";
+    static char told[4096], full[4096];
+    hn_lm *words;
+    int32_t ids[64];
+    size_t n, n_told, n_full;
+    check_group("words");
+    if (!CHECK_OK(hn_lm_open_words(&words, engine, hn_lm_builtin(), NULL)))
+        return;
+    CHECK_OK(hn_lm_render(words, messages, NULL, told, sizeof told, &n_told));
+    CHECK_OK(hn_lm_render(lm, messages, NULL, full, sizeof full, &n_full));
+    CHECK(n_told == n_full && !memcmp(told, full, n_full));
+    CHECK_OK(hn_lm_render_ids(words, messages, NULL, ids, 64, &n));
+    hn_lm_close(words);
+}
+
 static void check_allocations(hn_engine *engine)
 {
     char want[2048], text[2048];
@@ -538,6 +556,7 @@ int main(int argc, char **argv)
             check_session(lm);
             check_misuse(engine, lm);
             check_chat(engine, lm);
+            check_words(engine, lm);
             check_threads(lm);
             hn_lm_close(lm);
         }

@@ -385,20 +385,6 @@ static void check_parts(hn_engine *engine)
         CHECK_OK(hn_lm_piece(words, ids[0], &piece, &bytes));
         CHECK(bytes > 0 && piece[0] == 'a');
         CHECK_FAILS(hn_lm_piece(words, (int32_t)hn_lm_tokens(words), &piece, &bytes), HN_ERR_ARGUMENT, "expected 0 to");
-        hn_lm *whole;
-        char told[4096], full[4096];
-        size_t n_told, n_full;
-        static const char messages[] = "[{\"role\":\"user\",\"content\":\"a little dog\"}]";
-        if (CHECK_OK(hn_lm_open(&whole, engine, hn_lm_builtin(), NULL))) {
-            hn_lm *tiny;
-            CHECK_OK(hn_lm_open_words(&tiny, engine, hn_lm_builtin(), NULL));
-            CHECK_OK(hn_lm_render(tiny, messages, NULL, told, sizeof told, &n_told));
-            CHECK_OK(hn_lm_render(whole, messages, NULL, full, sizeof full, &n_full));
-            CHECK(n_told == n_full && !memcmp(told, full, n_full));
-            CHECK_OK(hn_lm_render_ids(tiny, messages, NULL, ids, 64, &n));
-            hn_lm_close(tiny);
-            hn_lm_close(whole);
-        }
         CHECK_FAILS(hn_lm_session_new(&session, words, NULL), HN_ERR_UNSUPPORTED, "without its weights");
         CHECK_FAILS(hn_lm_meta(words, "general.name", NULL, 0, &bytes), HN_ERR_UNSUPPORTED, "without its weights");
         CHECK_FAILS(hn_lm_add_adapter(words, "a.gguf", NULL), HN_ERR_UNSUPPORTED, "without its weights");
