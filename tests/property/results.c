@@ -47,6 +47,33 @@ static hn_status give_device_op(void *to, size_t size)
     return hn_device_op_at(engine, 0, 0, to, size);
 }
 
+/* Of a node, and of what was computed of it. */
+static hn_status give_shape_of(bool computed, void *to, size_t size)
+{
+    static const float data[] = { 1, 2, 3, 4, 5, 6 };
+    hn_builder *b;
+    hn_exec *x = NULL;
+    hn_status status = hn_builder_new(&b, engine);
+    if (status != HN_OK)
+        return status;
+    hn_node *in = hn_builder_leaf(b, "input", "x", "f32", 2, (int64_t[]){ 2, 3 });
+    hn_node *y = hn_builder_op(b, "neg", NULL, 1, &in);
+    if (computed)
+        status = hn_exec_new(&x, b, 1, &y, NULL);
+    if (computed && status == HN_OK)
+        status = hn_exec_write(x, in, data, sizeof data);
+    if (computed && status == HN_OK)
+        status = hn_exec_run(x);
+    if (status == HN_OK)
+        status = computed ? hn_exec_shape(x, 0, to, size) : hn_node_shape(y, to, size);
+    hn_exec_free(x);
+    hn_builder_free(b);
+    return status;
+}
+
+static hn_status give_node_shape(void *to, size_t size) { return give_shape_of(false, to, size); }
+static hn_status give_exec_shape(void *to, size_t size) { return give_shape_of(true, to, size); }
+
 static hn_status give_sizes(void *to, size_t size)
 {
     return hn_lm_measure(lm, NULL, to, size);
@@ -195,6 +222,8 @@ static const struct {
     { "hn_lm_arch", give_arch, false },
     { "hn_lm_arch", give_arch_named, false },
     { "hn_device_op", give_device_op, false },
+    { "hn_shape", give_node_shape, false },
+    { "hn_shape", give_exec_shape, false },
     { "hn_lm_sizes", give_sizes, false },
     { "hn_lm_planned_model", give_planned_model, false },
     { "hn_lm_planned", give_planned, false },
