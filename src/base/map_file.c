@@ -1,7 +1,7 @@
 /* A table of what is mapped, and not a list on the heap, because the handler of SIGBUS reads it: slots are never
  * moved, their bounds are atomic, and what the handler does is to put zeros there and set a flag. `end` is written
- * last when a slot is taken, and the pages go before the slot is free. Slots are taken and given up under the lock,
- * which no handler takes.
+ * last when a slot is taken and first when it is given up, before the pages go: else somebody's memory that comes in their place
+ * would be taken for a file's, which may be dropped. Slots are taken and given up under the lock, which no handler takes.
  *
  * A file that was cut and has grown again, with other bytes, does not fault: its last byte that was not zero was
  * looked at when it was opened, and tells of it. */
@@ -40,6 +40,14 @@ static atomic_int n_used; /* slots that were ever taken */
 static int n_mapped;
 static hn_os_mutex lock = HN_OS_MUTEX;
 
+/* Without the lock: false of a slot that is free, or changes meanwhile. */
+static bool bounds_of(const mapping *m, uintptr_t *begin, uintptr_t *end)
+{
+    *begin = atomic_load(&m->begin);
+    *end = atomic_load(&m->end);
+    return *end && *begin && atomic_load(&m->begin) == *begin && atomic_load(&m->end) == *end;
+}
+
 /* ---- the handler ---- */
 
 /* Everything from the page at `at` to the mapping's end reads as zeros. */
@@ -48,8 +56,8 @@ static bool cover(uintptr_t at)
     const uintptr_t page = (uintptr_t)hn_os_page();
     const int n = atomic_load(&n_used);
     for (int i = 0; i < n; i++) {
-        const uintptr_t begin = atomic_load(&mappings[i].begin), end = atomic_load(&mappings[i].end);
-        if (at < begin || at >= end)
+        uintptr_t begin, end;
+        if (!bounds_of(&mappings[i], &begin, &end) || at < begin || at >= end || mappings[i].is_read)
             continue;
         const uintptr_t from = at / page * page;
         atomic_store(&mappings[i].is_cut, true);
@@ -93,7 +101,7 @@ static struct {
     const hn_work *by; /* the call that read it; NULL: to the end of the process */
 } kept[MOST_KEPT];
 static int n_kept;
-static bool is_full; /* then nothing that is there is known not to be an input */
+static int n_full; /* who found no room, of calls until they return: then nothing that is there is known not to be an input */
 
 static void keep(const hn_os_file *about)
 {
@@ -110,8 +118,10 @@ static void keep(const hn_os_file *about)
         kept[n_kept].device = device;
         kept[n_kept].by = call;
         kept[n_kept++].inode = inode;
-    } else if (at == n_kept) {
-        is_full = true;
+    } else if (at == n_kept && !(call && call->has_more_inputs)) {
+        n_full++;
+        if (call)
+            call->has_more_inputs = true;
     }
     hn_os_mutex_unlock(&lock);
     if (call)
@@ -125,10 +135,10 @@ void hn_inputs_forget(hn_work *call)
     for (int i = 0; i < n_kept; i++)
         if (kept[i].by != call)
             kept[n++] = kept[i];
-    is_full = is_full && n == n_kept; /* what was not kept may have been another's */
     n_kept = n;
+    n_full -= call->has_more_inputs;
     hn_os_mutex_unlock(&lock);
-    call->has_inputs = false;
+    call->has_inputs = call->has_more_inputs = false;
 }
 
 void hn_inputs_keep(void) { atomic_store(&keeps, true); }
@@ -144,7 +154,7 @@ bool hn_is_input(const hn_os_file *about)
 {
     const uint64_t device = about->device, inode = about->inode;
     hn_os_mutex_lock(&lock);
-    bool is_one = is_full;
+    bool is_one = n_full > 0;
     for (int i = 0; i < n_kept && !is_one; i++)
         is_one = kept[i].device == device && kept[i].inode == inode;
     hn_os_mutex_unlock(&lock);
@@ -300,10 +310,10 @@ void hn_map_file_close(hn_map_file *map)
         hn_os_mutex_lock(&lock);
         if (atomic_load(&keeps))
             remember_cut(m);
+        atomic_store(&m->end, 0);
+        atomic_store(&m->begin, 0);
         give_bytes_up(m->owner, (void *)(uintptr_t)map->data, map->bytes, m->is_read);
         hn_os_close(m->file);
-        atomic_store(&m->begin, 0);
-        atomic_store(&m->end, 0);
         if (!m->is_read && --n_mapped == 0)
             hn_os_cuts_unwatch();
         hn_os_mutex_unlock(&lock);
@@ -396,8 +406,8 @@ static bool is_mapped(uintptr_t at, size_t bytes)
 {
     const int n = atomic_load(&n_used);
     for (int i = 0; i < n; i++) {
-        const uintptr_t begin = atomic_load(&mappings[i].begin), end = atomic_load(&mappings[i].end);
-        if (at >= begin && at < end && bytes <= end - at)
+        uintptr_t begin, end;
+        if (bounds_of(&mappings[i], &begin, &end) && at >= begin && at < end && bytes <= end - at)
             return !mappings[i].is_read;
     }
     return false;

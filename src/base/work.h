@@ -22,7 +22,7 @@ typedef struct hn_work {
     void *context;
     double from, to; /* the part at hand, of the whole */
     double told;     /* never less than before; below 0: nothing was */
-    bool has_inputs; /* hn_inputs_forget (map_file.h) has something to forget */
+    bool has_inputs, has_more_inputs; /* hn_inputs_forget (map_file.h) has something to forget */
 } hn_work;
 
 /* Of the entry: only the first to say it is heard, for what it runs is its work. */

@@ -133,7 +133,8 @@ static hn_status judge_all(judge *j, int n, char **operands, hn_heap *heap, FILE
     HN_TRY(hn_setting_words_of(&j->words, heap, &args->settings, hn_finetune_setting, NULL));
     HN_TRY(hn_machine_engine(&args->machine, &j->engine));
     HN_TRY(hn_examples_told(&j->examples, j->engine, operands[0], &args->files, &args->settings, hn_cache_folder()));
-    HN_TRY(hn_examples_want_chats(j->examples, &args->settings));
+    if (n == 1) /* an adapter is held to the template that it was trained with */
+        HN_TRY(hn_examples_want_chats(j->examples, &args->settings));
     for (int i = 0; i < n; i++)
         HN_TRY(judge_one(j, i ? operands[i] : NULL, &all[i]));
     if (args->json)

@@ -78,7 +78,7 @@ static hn_status differentiate(const grads_args *args, const char *model, const 
     HN_TRY(hn_machine_engine(&args->machine, &engine));
     hn_status status =
         hn_examples_told(&examples, engine, model, &args->files, &args->settings, hn_cache_folder());
-    if (status == HN_OK)
+    if (status == HN_OK && !args->from) /* an adapter is held to the template that it was trained with */
         status = hn_examples_want_chats(examples, &args->settings);
     if (status == HN_OK)
         status = hn_data_check(engine, examples, NULL);

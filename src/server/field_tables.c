@@ -141,6 +141,9 @@ static const hn_field output_format[] = {
 static const hn_field count_tokens[] = {
 #include "server/fields/count_tokens.def"
 };
+static const hn_field models_query[] = {
+#include "server/fields/models_query.def"
+};
 static const hn_field messages_query[] = {
 #include "server/fields/messages_query.def"
 };

@@ -334,7 +334,9 @@ static bool check_raw(const hn_json *body, hn_failure *why)
     static const char *const written[] = { "system", "think" };
     for (int i = 0; i < 2 && hn_field_bool(body, "raw", false); i++) {
         const hn_json *v = hn_field_of(body, written[i]);
-        if (v && (v->kind != HN_JSON_STRING || hn_json_bytes(v)))
+        const bool asks_nothing = v && ((v->kind == HN_JSON_BOOL && !hn_field_bool(body, written[i], false)) ||
+                                        (v->kind == HN_JSON_STRING && !hn_json_bytes(v)));
+        if (v && !asks_nothing)
             return hn_refuse_as(why, HN_REFUSED_INVALID, written[i], "%s: found raw too: no template writes it", written[i]);
     }
     return true;

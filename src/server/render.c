@@ -214,6 +214,8 @@ static bool open_rendering(rendering *r, hn_answer *a, const char *tools, hn_fai
     hn_heap *heap = a->heap;
     const hn_json *body = a->body;
     const hn_json *documents = hn_field_of(body, "documents");
+    if (documents && !hn_json_count(documents)) /* as no tools are none */
+        documents = NULL;
     *r = (rendering){ .messages = hn_str_on(heap), .documents = hn_str_on(heap), .vars = { .words = hn_str_on(heap) } };
     const hn_json *messages = hn_field_of(body, "messages");
     if (!hn_check_chat_messages(messages, why) || !check_calls(a, messages, why) ||

@@ -116,13 +116,14 @@ bool hn_server_admits(hn_server *s, hn_http_call *call, hn_failure *why)
                         NULL, "%s", no.message);
 }
 
-/* The query is looked at here, whether who answers reads one or not. */
+/* The query is looked at here, whether who answers reads one or not; but what is there for whoever comes, the page and what probes ask, is
+ * told whatever a browser or a probe adds. */
 void hn_server_route(hn_server *s, hn_http_call *call)
 {
     const route *found = find(hn_http_request_of(call)); /* there is one: it was admitted */
     hn_json_text *query = NULL;
     hn_failure why;
-    if (*hn_http_request_of(call)->query && !hn_server_query(s, call, &query, &why))
+    if (*hn_http_request_of(call)->query && found->right != RIGHT_any && !hn_server_query(s, call, &query, &why))
         hn_api_refuse(s, call, &why);
     else
         found->answer(s, call);
@@ -135,6 +136,8 @@ void hn_server_route(hn_server *s, hn_http_call *call)
 static bool model_of(const hn_json *body, const char **name, hn_failure *why)
 {
     const char *now = hn_field_text(body, "model", NULL), *old = hn_field_text(body, "name", NULL);
+    if (now && old && (!*now || !*old)) /* a client that fills both in with the one and nothing */
+        now = *now ? now : old, old = NULL;
     *name = now ? now : old;
     return !now || !old || !strcmp(now, old) ||
            hn_refuse_as(why, HN_REFUSED_INVALID, "name", "name: the old name of model, which is %.100s: found %.100s", now, old);

@@ -2,6 +2,7 @@
  * the library has mapped is the library's: an error that names the file. A fault elsewhere is the
  * host's, and its handler is back when the library has no file open. */
 #include "base/map_file.h"
+#include "base/os/threads.h"
 #include "base/pool.h"
 #include "io/gguf.h"
 #include "tests/harness/check.h"
@@ -145,6 +146,41 @@ static void check_marked(void)
     unlink(name);
 }
 
+/* Memory that is no file's is not taken for one while files are closed beside it: its pages would be dropped. */
+static atomic_bool is_over;
+static atomic_int n_taken;
+
+static void look(void *context)
+{
+    while (!atomic_load(&is_over))
+        for (int i = 0; i < 1000; i++)
+            if (hn_map_has(context))
+                atomic_fetch_add(&n_taken, 1);
+}
+
+static void check_closing(void)
+{
+    enum { TIMES = 20000 };
+    static char name[] = "/tmp/hone-cut-XXXXXX";
+    hn_heap owner = { 0 };
+    hn_os_thread thread;
+    static char low; /* with the program, below where files lie */
+    const int file = make(name, 4096);
+    if (CHECK_INT(0, hn_os_thread_start(&thread, look, &low))) {
+        for (int i = 0; i < TIMES; i++) {
+            hn_map_file map;
+            if (!CHECK_OK(hn_map_file_open(&map, &owner, name)))
+                break;
+            hn_map_file_close(&map);
+        }
+        atomic_store(&is_over, true);
+        hn_os_thread_join(&thread);
+        CHECK_INT(0, atomic_load(&n_taken));
+    }
+    close(file);
+    unlink(name);
+}
+
 /* A worker of the pool that meets the cut goes on, too: a thread in which that signal was blocked would end the
  * process. */
 typedef struct reading {
@@ -195,5 +231,6 @@ int main(int argc, char **argv)
     check_host();
     check_ends();
     check_marked();
+    check_closing();
     return check_close();
 }
