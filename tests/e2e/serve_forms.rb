@@ -145,10 +145,12 @@ def check_num_ctx(uri)
   end
 end
 
+def chat_with(fields) = ['/v1/chat/completions', { messages: SAID, max_tokens: 1 }.merge(fields)]
+
 # A path whose query has no table takes none.
 def check_queries(uri)
   [['POST', '/v1/completions?model=zz', { prompt: 'a', max_tokens: 1 }, 'model'], ['POST', '/v1/chat/completions?n=2', { messages: SAID, max_tokens: 1 }, 'n'], ['GET', '/v1/models?more=1', nil, 'more'],
-   ['GET', '/v1/models/hone-tiny?more=1', nil, 'more'], ['GET', '/health?more=1', nil, 'more'], ['GET', '/metrics?more=1', nil, 'more'], ['GET', '/?more=1', nil, 'more'], ['GET', '/props?more=1', nil, 'more'],
+   ['GET', '/v1/models/hone-tiny?more=1', nil, 'more'], ['GET', '/metrics?more=1', nil, 'more'], ['GET', '/props?more=1', nil, 'more'],
    ['POST', '/tokenize?more=1', { content: 'a' }, 'more'], ['POST', '/v1/messages?more=1', { messages: SAID, max_tokens: 1 }, 'more'], ['POST', '/api/chat?more=1', {}, 'more'],
    ['GET', '/api/tags?more', nil, 'more'], ['POST', '/api/show?model=a', {}, 'model'], ['GET', '/v1/models?%zz=1', nil, 'the query']].each do |method, path, body, field|
     reply = ask(uri, method, path, body)
@@ -157,6 +159,11 @@ def check_queries(uri)
   %w[/v1/messages /v1/messages/count_tokens].each do |path|
     check("#{path} of Anthropic's clients", ask(uri, 'POST', "#{path}?beta=true", { messages: SAID }.merge(path.end_with?('s') && path.count('/') == 2 ? { max_tokens: 1 } : {})).code == '200')
   end
+  # What needs no key is told whatever a browser or a probe adds.
+  %w[/health?more=1 /?v=2 /api/version?more=1 /v1/models?limit=20&after_id=a].each { |path| check(path, ask(uri, 'GET', path).code == '200') }
+  [chat_with(documents: []), ['/v1/responses', { input: 'a', max_output_tokens: 1, stream: true, stream_options: { include_usage: true } }],
+   ['/api/generate', { prompt: 'a', raw: true, think: false, options: { num_predict: 1 } }],
+   ['/api/show', { model: 'hone-tiny', name: '' }]].each { |path, body| check("#{path} #{body}", ask(uri, 'POST', path, body).code == '200') }
   check('none', %w[/v1/models? /health?].all? { |path| ask(uri, 'GET', path).code == '200' })
   check('another method', ask(uri, 'DELETE', '/props?more=1').code == '405')
 end
