@@ -246,7 +246,7 @@ static void check_cancelling(hn_engine *engine)
     CHECK_OK(hn_examples_prove(e, &o, &c));
     const int64_t looks = MANY - hn_engine_cancel_at(engine, 0);
     CHECK_THAT(looks > 30 * hn_certificate_get_sum(c)->n_checks, /* 74; 13 are gradients' and plans' */
- "%lld looks in %lld checks", (long long)looks,
+               "%lld looks in %lld checks", (long long)looks,
                (long long)hn_certificate_get_sum(c)->n_checks);
     hn_certificate_free(c);
     hn_examples_close(e);
