@@ -8,6 +8,8 @@
 # of them: nothing is written over an input, or half, or by two at once. That goes for src/cli too.
 # What a JSON value holds is asked of base/json.h, which knows its kind: the union is read in src/base/json* alone, and
 # written where values of one's own are made. Templates have values of their own, which are named alike.
+# Files are mapped by src/base/map_file.c and the right to a matrix unit is asked for by src/base/isa.c, which do as the heap says; what looks
+# at all levels, and asks, is the program, and hn_engine_level.
 # Models and training multiply by weights through src/nn/rounding.h alone, which knows how the mode sums.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
@@ -23,6 +25,9 @@ BEGIN {
     n = split("hn_os_open_new hn_os_open_log hn_os_open_lock hn_os_rename hn_os_rename_new hn_os_resize " \
               "hn_os_open_reader hn_os_open_reader_itself", word, " ")
     for (i = 1; i <= n; i++) of_base[word[i]] = 1
+    of_touch["hn_os_map"] = "^src/base/(map_file.c|os/)"
+    of_touch["hn_os_matrix_unit"] = "^src/base/(isa.c|os/)"
+    of_touch["hn_isa_available"] = of_touch["hn_isa_host"] = "^src/(base/isa|cli/|engine/devices.c)"
     n = split("hn_linear hn_linear_id", word, " ")
     for (i = 1; i <= n; i++) of_nn[word[i]] = 1
     n = split("getpid isatty access unlink mkdir rmdir getcwd chdir stat lstat fstat opendir clock_gettime gmtime_r " \
@@ -114,6 +119,10 @@ function code_of(line,    out, c, two, i) {
             }
             if (name in of_base && !is_base) {
                 print file ":" at ": " name "() is of src/base alone"
+                n_bad++
+            }
+            if (name in of_touch && file !~ of_touch[name]) {
+                print file ":" at ": " name "() touches the process: what a heap may is asked by " of_touch[name] " alone"
                 n_bad++
             }
             if (name in of_nn && (file ~ /^src\/models\// || file ~ /^src\/train\//)) {

@@ -110,6 +110,10 @@ printf 'long g(void) { return getpid(); }\n' >"$tree/src/io/a.c"
 try 1 banned 'src/io/a.c:1: getpid() is of src/base/os alone'
 printf 'int g(void) { return hn_os_rename("a", "b"); }\n' >"$tree/src/io/a.c"
 try 1 banned 'src/io/a.c:1: hn_os_rename() is of src/base alone'
+mkdir -p "$tree/src/infer" && printf 'int g(void) { return hn_isa_available(0) + hn_os_map(0, 1); }\n' >"$tree/src/infer/m.c"
+try 1 banned 'src/infer/m.c:1: hn_isa_available() touches the process'
+try 1 banned 'src/infer/m.c:1: hn_os_map() touches the process'
+rm -r "$tree/src/infer"
 mkdir -p "$tree/src/models" && printf 'void *g(void) { return hn_linear(0, 0, 0); }\n' >"$tree/src/models/m.c"
 try 1 banned 'src/models/m.c:1: hn_linear() sums as one chain whatever the mode'
 rm -r "$tree/src/models"

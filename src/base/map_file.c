@@ -25,7 +25,7 @@ enum { MOST = 4096, NAME = 200, MOST_KEPT = 4096 };
 typedef struct mapping {
     atomic_uintptr_t begin, end; /* end 0: free */
     atomic_bool is_cut;
-    bool is_read;    /* into its owner's memory: no page of it can go */
+    atomic_bool is_read; /* into its owner's memory: no page of it can go */
     bool is_settled; /* a result that held was named while it was mapped: what comes later had no part in it */
     hn_heap *owner;
     int file;
@@ -40,12 +40,13 @@ static atomic_int n_used; /* slots that were ever taken */
 static int n_mapped;
 static hn_os_mutex lock = HN_OS_MUTEX;
 
-/* Without the lock: false of a slot that is free, or changes meanwhile. */
+/* Of a file's pages, without the lock: false of a slot that is free, is none's pages, or changes meanwhile. */
 static bool bounds_of(const mapping *m, uintptr_t *begin, uintptr_t *end)
 {
     *begin = atomic_load(&m->begin);
     *end = atomic_load(&m->end);
-    return *end && *begin && atomic_load(&m->begin) == *begin && atomic_load(&m->end) == *end;
+    const bool is_read = atomic_load(&m->is_read);
+    return *end && *begin && !is_read && atomic_load(&m->begin) == *begin && atomic_load(&m->end) == *end;
 }
 
 /* ---- the handler ---- */
@@ -57,7 +58,7 @@ static bool cover(uintptr_t at)
     const int n = atomic_load(&n_used);
     for (int i = 0; i < n; i++) {
         uintptr_t begin, end;
-        if (!bounds_of(&mappings[i], &begin, &end) || at < begin || at >= end || mappings[i].is_read)
+        if (!bounds_of(&mappings[i], &begin, &end) || at < begin || at >= end)
             continue;
         const uintptr_t from = at / page * page;
         atomic_store(&mappings[i].is_cut, true);
@@ -191,7 +192,7 @@ static int enter(const void *data, size_t bytes, hn_heap *owner, int file, const
         m->stamp = hn_stamp_of(about);
         m->last = NULL;
         m->is_settled = false;
-        m->is_read = owner->reads_files;
+        atomic_store(&m->is_read, owner->reads_files);
         snprintf(m->name, sizeof m->name, "%s%s", n < NAME ? "" : "...", path + (n < NAME ? 0 : n - NAME + 4));
         atomic_store(&m->is_cut, false);
         atomic_store(&m->begin, (uintptr_t)data);
@@ -310,13 +311,16 @@ void hn_map_file_close(hn_map_file *map)
         hn_os_mutex_lock(&lock);
         if (atomic_load(&keeps))
             remember_cut(m);
+        hn_heap *owner = m->owner;
+        const int file = m->file;
+        const bool is_read = m->is_read;
         atomic_store(&m->end, 0);
         atomic_store(&m->begin, 0);
-        give_bytes_up(m->owner, (void *)(uintptr_t)map->data, map->bytes, m->is_read);
-        hn_os_close(m->file);
-        if (!m->is_read && --n_mapped == 0)
+        if (!is_read && --n_mapped == 0)
             hn_os_cuts_unwatch();
         hn_os_mutex_unlock(&lock);
+        give_bytes_up(owner, (void *)(uintptr_t)map->data, map->bytes, is_read); /* perhaps to a host's allocator: not under the lock */
+        hn_os_close(file);
     }
     *map = (hn_map_file){ 0 };
 }
@@ -408,7 +412,7 @@ static bool is_mapped(uintptr_t at, size_t bytes)
     for (int i = 0; i < n; i++) {
         uintptr_t begin, end;
         if (bounds_of(&mappings[i], &begin, &end) && at >= begin && at < end && bytes <= end - at)
-            return !mappings[i].is_read;
+            return true;
     }
     return false;
 }

@@ -408,23 +408,18 @@ static hn_status json_item(hn_json_writer *json, const model *m, size_t at, cons
 }
 
 /* All of a value, which people see the beginning of. */
-static hn_status json_value(hn_json_writer *json, const model *m, size_t at, const hn_lm_key *key)
+static hn_status json_value(hn_json_writer *json, const model *m, size_t at, const hn_lm_key *key, hn_str *room)
 {
-    hn_heap heap;
-    hn_heap_init(&heap, NULL);
-    hn_str room = hn_str_on(&heap);
-    hn_status status = HN_OK;
     if (key->is_array)
         hn_json_begin_array(json);
-    for (uint64_t i = 0; i < key->n && status == HN_OK; i++)
-        status = json_item(json, m, at, key, i, &room);
+    for (uint64_t i = 0; i < key->n; i++)
+        HN_TRY(json_item(json, m, at, key, i, room));
     if (key->is_array)
         hn_json_end_array(json);
-    hn_str_free(&room);
-    return status;
+    return HN_OK;
 }
 
-static hn_status json_keys(hn_json_writer *json, const model *m)
+static hn_status json_keys(hn_json_writer *json, const model *m, hn_str *room)
 {
     hn_json_key(json, "keys");
     hn_json_begin_array(json);
@@ -435,14 +430,15 @@ static hn_status json_keys(hn_json_writer *json, const model *m)
         hn_json_put_text(json, "name", key.name);
         hn_json_put_text(json, "type", key.type);
         hn_json_key(json, "value");
-        HN_TRY(json_value(json, m, i, &key));
+        HN_TRY(json_value(json, m, i, &key, room));
         hn_json_end_object(json);
     }
     hn_json_end_array(json);
     return HN_OK;
 }
 
-static hn_status write_json(const model *m, const inspect_args *args, hn_json_writer *json)
+/* `room`: for texts of keys. */
+static hn_status write_json(const model *m, const inspect_args *args, hn_json_writer *json, hn_str *room)
 {
     const hn_lm_about *about = m->about;
     hn_json_begin_object(json);
@@ -468,7 +464,7 @@ static hn_status write_json(const model *m, const inspect_args *args, hn_json_wr
     json_usages(json, "by_use", m->by_use, N_USES);
     json_usages(json, "by_type", m->by_type, m->n_types);
     if (args->keys)
-        HN_TRY(json_keys(json, m));
+        HN_TRY(json_keys(json, m, room));
     if (args->tensors)
         HN_TRY(json_tensors(json, m));
     hn_json_end_object(json);
@@ -479,9 +475,10 @@ static hn_status print_json(const model *m, const inspect_args *args, FILE *out)
 {
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    hn_str text = hn_str_on(&heap);
+    hn_str text = hn_str_on(&heap), room = hn_str_on(&heap);
     hn_json_writer json = hn_json_write_to(&text);
-    hn_status status = write_json(m, args, &json);
+    hn_status status = write_json(m, args, &json, &room);
+    hn_str_free(&room);
     if (status == HN_OK)
         status = hn_str_status(&text);
     if (status == HN_OK)

@@ -232,7 +232,7 @@ static void add_text(hn_json_writer *w, const char *key, const char *text)
 static const struct {
     const char *setting, *field;
     bool is_top; /* not a hyperparameter */
-} fields[] = { { "seed", "seed", true }, { "epochs", "n_epochs", false }, { "batch", "batch_size", false }, { "rate", "learning_rate_multiplier", false } };
+} fields[] = { { "seed", "seed", true }, { "epochs", "n_epochs", false }, { "batch", "batch_size", false } };
 
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
@@ -244,16 +244,6 @@ static size_t field_of(const char *setting)
     while (i < N_FIELDS && (strlen(fields[i].setting) != n || strncmp(fields[i].setting, setting, n) != 0))
         i++;
     return i;
-}
-
-static double usual_rate(void)
-{
-    const hn_setting *s;
-    double value = 1;
-    for (size_t i = 0; (s = hn_finetune_setting(i)); i++)
-        if (s->name && !strcmp(s->name, "rate") && s->otherwise)
-            hn_number_parse(s->otherwise, &value);
-    return value;
 }
 
 /* What is no number goes as the text that it is: the server says what it expects. One that is given twice is refused there too. */
@@ -270,8 +260,6 @@ static void add_fields(const session *s, hn_json_writer *w, bool is_top)
         value += *value == '=';
         if (!hn_number_parse(value, &number))
             hn_json_add_string(w, value);
-        else if (!strcmp(fields[f].setting, "rate")) /* of which the field is a multiple */
-            hn_json_add_double(w, number / usual_rate());
         else if (number == floor(number) && fabs(number) < 1e15)
             hn_json_add_int(w, (int64_t)number);
         else

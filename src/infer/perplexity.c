@@ -107,9 +107,9 @@ static hn_status run_chunks(judge *j)
     return status;
 }
 
-/* What is saved: the logits, and the tokens that they were judged on. */
-/* How the text was cut: rows of other cuts are of other places, of as many tokens. */
 enum { CUT_TEXT = 64 };
+
+/* How the text was cut: rows of other cuts are of other places, of as many tokens. */
 static const char *cut_of(const judge *j, char text[CUT_TEXT])
 {
     if (j->o->bos < 0)
@@ -119,6 +119,7 @@ static const char *cut_of(const judge *j, char text[CUT_TEXT])
     return text;
 }
 
+/* What is saved: the logits, and the tokens that they were judged on. */
 static hn_status open_writer(judge *j)
 {
     const int64_t rows = j->n_chunks * (j->o->chunk - 1 - j->first);

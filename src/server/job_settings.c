@@ -47,7 +47,7 @@ static const struct {
     { "threads", "--train-threads of the server says it" }, { "memory", "--train-memory of the server says it" },
     { "ignore", "the server says it" }, { "template-name", "the server says it" },
     { "goal", "method.type says it" }, { "epochs", "hyperparameters.n_epochs says it" },
-    { "batch", "hyperparameters.batch_size says it" }, { "rate", "hyperparameters.learning_rate_multiplier says it" }, { "seed", "the field seed says it" },
+    { "batch", "hyperparameters.batch_size says it" }, { "seed", "the field seed says it" },
     { "keep-adapters", "every job does" }, { "samples-along", "every job does" },
 };
 

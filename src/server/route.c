@@ -18,7 +18,7 @@ typedef struct route {
     const hn_fields *query;
 } route;
 
-static const hn_fields hn_fields_none = { 0 };
+static const hn_fields hn_fields_none = { 0 }, hn_fields_passed = { 0 };
 
 static const route routes[] = {
 #define HN_ROUTE(method, path, name, right, form, query) { method, path, hn_api_##name, RIGHT_##right, hn_##form##_fail, &hn_fields_##query },
@@ -116,14 +116,13 @@ bool hn_server_admits(hn_server *s, hn_http_call *call, hn_failure *why)
                         NULL, "%s", no.message);
 }
 
-/* The query is looked at here, whether who answers reads one or not; but what is there for whoever comes, the page and what probes ask, is
- * told whatever a browser or a probe adds. */
+/* The query is looked at here, whether who answers reads one or not. */
 void hn_server_route(hn_server *s, hn_http_call *call)
 {
     const route *found = find(hn_http_request_of(call)); /* there is one: it was admitted */
     hn_json_text *query = NULL;
     hn_failure why;
-    if (*hn_http_request_of(call)->query && found->right != RIGHT_any && !hn_server_query(s, call, &query, &why))
+    if (*hn_http_request_of(call)->query && found->query != &hn_fields_passed && !hn_server_query(s, call, &query, &why))
         hn_api_refuse(s, call, &why);
     else
         found->answer(s, call);

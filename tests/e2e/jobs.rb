@@ -334,7 +334,7 @@ def check_jobs(dir)
      [{ metadata: { a: 1 } }, 'metadata', '400'], [{ settings: ['rank'] }, 'settings', '400'], [{ settings: ['held=/etc/passwd'] }, 'settings', '400'],
      [{ settings: ['keep=17'] }, 'settings', '400'], [{ settings: ['keep-adapters'] }, 'settings', '400'], [{ settings: ['samples-along'] }, 'settings', '400'],
      [{ settings: ['template=/etc/passwd'] }, 'settings', '400'], [{ settings: ['threads=9'] }, 'settings', '400'], [{ settings: ['none=1'] }, 'settings', '400'],
-     [{ settings: ['rate=0.001'] }, 'settings', '400'], [{ settings: ['rank=8', 'rank=9'] }, 'settings', '400'],
+     [{ settings: ['rate=0.001'], hyperparameters: { learning_rate_multiplier: 2 } }, 'settings', '400'], [{ settings: ['rank=8', 'rank=9'] }, 'settings', '400'],
      [{ hyperparameters: nil, training_file: two, method: { type: 'dpo', dpo: { hyperparameters: { beta: 0.2 } } }, settings: ['beta=0.3'] }, 'settings', '400'],
      [{ settings: ['rank=0'] }, nil, '400'], [{ settings: ['targets=all:full'] }, nil, '400'], [{ training_file: two, settings: [] }, nil, '400'],
      [{ hyperparameters: nil, method: { type: 'dpo' }, settings: [] }, nil, '400'], [{ settings: ['max-length=3'] }, nil, '400']].each do |more, param, code|
@@ -500,12 +500,12 @@ def client(dir, s)
   File.write(bad, chats(2) + "{\n")
   jobs = ->(*words) { Open3.capture2e(HONE, 'jobs', *words, '--server', "#{s.uri.host}:#{s.uri.port}").then { |said, status| [said, status.exitstatus] } }
   # What a request has fields for is told there.
-  [[%w[rate=0.003 epochs=2 batch=3 seed=9], [], 'seed=9 epochs=2 batch=3 rate=0.003 steps=1'], [%w[rate=0.0001], %w[--method kl], 'seed=1 epochs=1 batch=8 rate=0.0001 goal=kl steps=1']].each do |settings, more, told|
+  [[%w[rate=0.00123456789012 epochs=2 batch=3 seed=9], [], 'seed=9 epochs=2 batch=3 rate=0.00123456789012 steps=1'], [%w[rate=0.0001], %w[--method kl], 'seed=1 epochs=1 batch=8 goal=kl rate=0.0001 steps=1']].each do |settings, more, told|
     said, status = jobs.('create', 'hone-tiny', data, *more, *(settings + %w[steps=1]).flat_map { |word| ['--setting', word] })
     check("#{settings}: #{said}", status == 0 && said.include?("settings: #{told}\n"))
     jobs.('cancel', said[/ftjob-\h+/])
   end
-  { %w[rate=x] => 'learning_rate_multiplier', %w[rate=1 rate=2] => 'learning_rate_multiplier', %w[epochs=1.5] => 'n_epochs', %w[rank=1 rank=2] => 'rank: found twice' }.each do |settings, why|
+  { %w[rate=x] => 'rate', %w[rate=1 rate=2] => 'rate: found twice', %w[epochs=1.5] => 'n_epochs', %w[rank=1 rank=2] => 'rank: found twice' }.each do |settings, why|
     said, status = jobs.('create', 'hone-tiny', data, *settings.flat_map { |word| ['--setting', word] })
     check("#{settings}: #{said}", status != 0 && said.include?(why))
   end
