@@ -80,8 +80,11 @@ static void bench_rows(hn_bench *b, hn_elem type, int64_t rows, product *p, cons
                               .b = { .data = b->to, .type = type, .is_panel16 = true, .row_elems = K,
                                      .outer_stride = hn_elem_span(type, K),
                                      .k_stride = hn_elem_block(type) > 1 ? 0 : hn_elem_bytes(type) } };
+    uint8_t exponents[N / 16 * (K / HN_PANEL16_STRETCH)];
     product mixed = *p;
+    memset(exponents, 127, sizeof exponents);
     mixed.args.blocks = true;
+    mixed.args.b.lowest = type == HN_ELEM_bf16 ? exponents : NULL;
     mixed.args.a.data = rounded;
     p->whole.rows = rows;
     p->whole.type = type;

@@ -171,7 +171,10 @@ static void bench_stream(hn_bench *b, hn_elem type, bool is_panel16, const float
              is_panel16 ? "panel16" : "plain",
              hn_racer_rate(&racers[1]) * (double)DEEP / (double)row);
     hn_bench_line(b, "gemv", what, "GB/s", 2, racers);
+    uint8_t exponents[MOST_OUTPUTS / 16 * (DEEP / HN_PANEL16_STRETCH)];
+    memset(exponents, 127, sizeof exponents);
     p.args.blocks = true;
+    p.args.b.lowest = is_panel16 && type == HN_ELEM_bf16 ? exponents : NULL;
     hn_bench_race(b, 2, racers);
     snprintf(what, sizeof what, "%-5s %-8s %5.1f Gweight/s", names[type],
              is_panel16 ? "panel16" : "plain", hn_racer_rate(&racers[1]) * (double)DEEP / (double)row);

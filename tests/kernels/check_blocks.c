@@ -48,19 +48,11 @@ static void blocks(const shape *s, const float *a, const float *b, float *c, boo
 static int64_t n_dots, fewest_dots, most_dots; /* of a call, and of those of a product */
 static const hn_gemm_kernels *counted;
 
-static void count_dots(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows,
-                       int cols, bool accumulate, hn_ahead *ahead)
+static void count_dots(int64_t k, const float *a, hn_gemm_columns b, float *c, int64_t ldc, int rows, int cols, bool accumulate,
+                       hn_ahead *ahead)
 {
     n_dots++;
-    counted->dots->block_tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);
-}
-
-static bool count_panels(int64_t k, const float *a, const uint16_t *w, int64_t stride, float *c, int64_t ldc, int rows,
-                         bool accumulate, int least, hn_ahead *ahead)
-{
-    const bool may = counted->dots->block_panels(k, a, w, stride, c, ldc, rows, accumulate, least, ahead);
-    n_dots += may;
-    return may;
+    counted->dots->block_tile(k, a, b, c, ldc, rows, cols, accumulate, ahead);
 }
 
 static void multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int threads)
@@ -71,7 +63,6 @@ static void multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int thr
     if (g->dots) {
         dots = *g->dots;
         dots.block_tile = count_dots;
-        dots.block_panels = count_panels;
         counting.dots = &dots;
     }
     hn_gemm_plan plan;
@@ -189,7 +180,8 @@ static void in_panels(const shape *s, const float *values, hn_gemm_operand *b)
     }
     void *panels = kc_blank_bytes(hn_panel16_bytes(HN_ELEM_bf16, s->n, s->k));
     hn_panel16_pack(HN_ELEM_bf16, s->n, s->k, rows, 2 * s->k, 0, panels, 0, (s->n + 15) / 16);
-    *b = (hn_gemm_operand){ .data = panels, .type = HN_ELEM_bf16, .is_panel16 = true, .row_elems = s->k };
+    *b = (hn_gemm_operand){ .data = panels, .type = HN_ELEM_bf16, .is_panel16 = true, .row_elems = s->k,
+                            .lowest = hn_panel16_lowest(HN_ELEM_bf16, s->n, s->k, panels) };
 }
 
 /* Weights as they are stored: rows of f32, or panels of bf16. */

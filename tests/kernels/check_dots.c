@@ -78,18 +78,18 @@ static float *activations(const dots_case *c, int64_t m, int64_t k)
 static const hn_gemm_kernels *counted;
 static int64_t n_dots, n_fmas;
 
-static void count_fmas(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                       int rows, int cols, bool accumulate, hn_ahead *ahead)
+static void count_fmas(int64_t k, const float *a, hn_gemm_columns b, float *c, int64_t ldc, int rows, int cols, bool accumulate,
+                       hn_ahead *ahead)
 {
     n_fmas++;
-    counted->tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);
+    counted->tile(k, a, b, c, ldc, rows, cols, accumulate, ahead);
 }
 
-static void count_dots(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                       int rows, int cols, bool accumulate, hn_ahead *ahead)
+static void count_dots(int64_t k, const float *a, hn_gemm_columns b, float *c, int64_t ldc, int rows, int cols, bool accumulate,
+                       hn_ahead *ahead)
 {
     n_dots++;
-    counted->dots->tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);
+    counted->dots->tile(k, a, b, c, ldc, rows, cols, accumulate, ahead);
 }
 
 static void multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int threads)
@@ -126,14 +126,17 @@ static void chain(int64_t m, int64_t n, int64_t k, const float *a, const float *
 static hn_gemm_operand stored(int how, int64_t n, int64_t k, const float *b)
 {
     enum { F32, BF16, PANEL16, ALONG_N };
-    const int64_t padded = (n + 15) / 16 * 16;
-    uint16_t *halves = kc_blank_bytes((size_t)(how == PANEL16 ? padded * k : n * k) * sizeof *halves);
     if (how == F32)
         return (hn_gemm_operand){ .data = b, .outer_stride = 4 * k, .k_stride = 4 };
+    uint16_t *halves = kc_blank_bytes((size_t)(n * k) * sizeof *halves);
     for (int64_t j = 0; j < n; j++)
         for (int64_t p = 0; p < k; p++)
-            halves[how == PANEL16 ? (j / 16 * k + p) * 16 + j % 16 : how == BF16 ? j * k + p : p * n + j] =
-                hn_f32_to_bf16(b[j * k + p]);
+            halves[how == ALONG_N ? p * n + j : j * k + p] = hn_f32_to_bf16(b[j * k + p]);
+    if (how == PANEL16) {
+        void *panels = kc_blank_bytes(hn_panel16_bytes(HN_ELEM_bf16, n, k));
+        hn_panel16_pack(HN_ELEM_bf16, n, k, halves, 2 * k, 0, panels, 0, (n + 15) / 16);
+        halves = panels;
+    }
     return (hn_gemm_operand){ .data = halves, .type = HN_ELEM_bf16, .is_panel16 = how == PANEL16,
                               .row_elems = k, .outer_stride = how == ALONG_N ? 2 : 2 * k,
                               .k_stride = how == ALONG_N ? 2 * n : 2 };

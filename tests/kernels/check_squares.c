@@ -61,11 +61,11 @@ static void count_blocks(const hn_square_factors *x, int rows, int cols, bool go
     emulated->gemm->multiply(x, rows, cols, goes_on, c, ahead);
 }
 
-static void count_tiles(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows, int cols,
-                        bool accumulate, hn_ahead *ahead)
+static void count_tiles(int64_t k, const float *a, hn_gemm_columns b, float *c, int64_t ldc, int rows, int cols,
+                       bool accumulate, hn_ahead *ahead)
 {
     n_tiles++;
-    plain_tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);
+    plain_tile(k, a, b, c, ldc, rows, cols, accumulate, ahead);
 }
 
 static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }

@@ -97,7 +97,8 @@ float *gemm_weights(hn_gemm_operand *out, hn_elem type, int64_t rows, int64_t ro
                                   .type = type,
                                   .is_panel16 = true,
                                   .rows_are_k = along_n,
-                                  .row_elems = row };
+                                  .row_elems = row,
+                                  .lowest = hn_panel16_lowest(type, rows, row, panels) };
     }
     return values;
 }

@@ -13,11 +13,11 @@ static bool takes(hn_dtype dtype)
 
 static int64_t matrix_rows(const hn_type *type) { return type->dim[type->rank - 2]; }
 
-/* Asked whenever a type is resolved: no name is looked up. */
 static int64_t matrix_bytes(const hn_type *type)
 {
-    const int64_t row = hn_last_dim(type) / hn_dtype_block(type->dtype) * (int64_t)hn_dtype_bytes(type->dtype);
-    return hn_layout_matrix_units(type) * PANEL * row;
+    hn_elem elem = HN_ELEM_f32;
+    hn_cpu_elem(type->dtype, &elem);
+    return (int64_t)hn_panel16_bytes(elem, matrix_rows(type), hn_last_dim(type));
 }
 
 static void pack(const hn_type *type, const hn_plain_rows *from, void *packed, int64_t first, int64_t end)

@@ -48,6 +48,8 @@ static hn_gemm_operand operand(const hn_tensor *t, int64_t outer, int64_t summed
                           .is_panel16 = t->type.layout == &hn_layout_panel16,
                           .rows_are_k = rows_are_k, .row_elems = hn_last_dim(&t->type) };
     hn_cpu_elem(t->type.dtype, &x.type);
+    if (x.is_panel16)
+        x.lowest = hn_panel16_lowest(x.type, t->type.dim[t->type.rank - 2], x.row_elems, x.data);
     return x;
 }
 

@@ -9,6 +9,15 @@
  *                row 0   | u0 u1 u2 ...        panel  | u0 of rows 0..15 | u1 of rows 0..15 |
  * ... row 1   | u0 u1 u2 ...   ->
  *                  ...                         the last panel is filled up with zero bytes
+ *
+ * Of bf16 four elements of a row are two words, whose high half is the first of two elements, and words are the units: dots
+ * (gemm/dots.h) multiply a panel as it lies, and everybody else has sixteen floats by a shift or a mask.
+ *
+ *                k 0 1 2 3 | k 4 5 6 7 ...  ->  | k 0, k 2 of rows 0..15 | k 1, k 3 of rows 0..15 | k 4, k 6 ...
+ *
+ * One to three elements behind the last four are units of their own. So a piece of a panel begins at a multiple of four, and ends
+ * at one, or with the row. Behind all panels of bf16 lies a byte for each stretch of 512 elements of each panel: the lowest exponent, as
+ * it is stored, of what is not zero in it; 0 is of a subnormal, 255 if there is nothing else than zeros. It is what dots must know.
  */
 #ifndef HN_KERNELS_DECODE_DECODE_H
 #define HN_KERNELS_DECODE_DECODE_H
@@ -45,16 +54,19 @@ static inline int64_t hn_elem_span(hn_elem type, int64_t n)
     return n / hn_elem_block(type) * hn_elem_bytes(type);
 }
 
+/* Where a piece of a row in a panel may begin and end. */
+static inline int64_t hn_panel16_step(hn_elem type) { return type == HN_ELEM_bf16 ? 4 : hn_elem_block(type); }
+
 typedef struct hn_decode_kernels {
     /* y[0..n) from whole blocks. */
     void (*row[HN_N_ELEMS])(int64_t n, const void *x, float *y);
-    /* y[p * ld + lane] for p in [0,n): whole blocks of one panel, sixteen rows at once. */
+    /* y[p * ld + lane] for p in [0,n): a piece of one panel, sixteen rows at once. */
     void (*panel[HN_N_ELEMS])(int64_t n, const void *x, float *y, int64_t ld);
     /* Sixteen plain rows, `stride` bytes apart, as a panel: n elements of each, whole blocks. */
     void (*turn)(hn_elem type, int64_t n, const char *rows, int64_t stride, uint8_t *panel);
 } hn_decode_kernels;
 
-/* A block is a run of fields; each field is so many units of one or two bytes, or of four. */
+/* A block is a run of fields; each field is so many units of one or two bytes, or of four. Of bf16: what is behind the last four. */
 typedef struct hn_panel16_field {
     int n, bytes; /* units, bytes of each */
 } hn_panel16_field;
@@ -64,8 +76,13 @@ extern const hn_panel16_field hn_panel16_fields[HN_N_ELEMS][4];
 extern const hn_decode_kernels HN_KERNEL_NAME(decode_kernels);
 #endif
 
-/* Bytes of a panel16 copy: rows rounded up to sixteen. */
+/* Bytes of a panel16 copy: rows rounded up to sixteen, and all of it to 64. */
 size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems);
+
+/* The lowest exponents, [panel][stretch]; NULL of other types than bf16. */
+enum { HN_PANEL16_STRETCH = 512 };
+static inline int64_t hn_panel16_stretches(int64_t row_elems) { return (row_elems + HN_PANEL16_STRETCH - 1) / HN_PANEL16_STRETCH; }
+const uint8_t *hn_panel16_lowest(hn_elem type, int64_t rows, int64_t row_elems, const void *panels);
 
 /* Plain to panel16; row_stride in bytes; panels [first, end) of ceil(rows / 16). Rows that lie in
  * `pairs` (gemm/rows.h; 0: they do not) are put in order. */
@@ -76,7 +93,7 @@ void hn_panel16_pack(hn_elem type, int64_t rows, int64_t row_elems, const void *
 void hn_panel16_round(hn_elem from, int64_t rows, int64_t row_elems, const void *plain,
                       int64_t row_stride, int64_t pairs, void *panels, int64_t first, int64_t end);
 
-/* One row back in the plain layout: for look-ups. Elements [from, from + n), whole blocks. */
+/* One row back in the plain layout: for look-ups. Elements [from, from + n), whole blocks; of bf16 any. */
 void hn_panel16_row(hn_elem type, int64_t row_elems, const void *panels, int64_t row,
                     int64_t from, int64_t n, void *plain);
 

@@ -58,10 +58,25 @@ HN_INLINE void turn_sixteen(const char *rows, int64_t stride, int size, uint8_t 
 }
 #endif
 
+/* Four bf16 as two words each. */
+static void turn_four(const char *rows, int64_t stride, uint8_t *to)
+{
+    for (int lane = 0; lane < 16; lane++) {
+        uint16_t k[4];
+        memcpy(k, rows + lane * stride, sizeof k);
+        const uint32_t even = (uint32_t)k[0] << 16 | k[2], odd = (uint32_t)k[1] << 16 | k[3];
+        memcpy(to + 4 * lane, &even, sizeof even);
+        memcpy(to + 4 * (16 + lane), &odd, sizeof odd);
+    }
+}
+
 static void turn(hn_elem type, int64_t n, const char *rows, int64_t stride, uint8_t *panel)
 {
     const int64_t bytes = hn_elem_span(type, n);
-    for (int64_t at = 0; at < bytes;)
+    int64_t at = 0;
+    for (; type == HN_ELEM_bf16 && at + 8 <= bytes; at += 8)
+        turn_four(rows + at, stride, panel + 16 * at);
+    while (at < bytes)
         for (const hn_panel16_field *f = hn_panel16_fields[type]; f < hn_panel16_fields[type] + 4 && f->n; f++) {
             const int all = f->n * f->bytes;
             int done = 0;

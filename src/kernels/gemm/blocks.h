@@ -8,8 +8,8 @@
  * all f32, to nearest even, subnormals kept; C goes on from +0 or from what it holds. Both sides are rounded to bf16 first,
  * and zeros fill a last block, but there is no block of zeros alone. It is what a matrix unit's TDPBF16PS does for
  * normal numbers, so that one may be used; with dots (dots.h) a word holds elements 0 and 2 of every four, and the next one 1
- * and 3, which are two steps of E and of O. O follows E, for as many rows as a chain's tile has: side by side they would have
- * half of its rows, and each element of b be loaded twice as often. */
+ * and 3, which are two steps of E and of O. O follows E, for as many rows as a chain's tile has; side by side, where the registers
+ * are enough for both. */
 #ifndef HN_KERNELS_GEMM_BLOCKS_H
 #define HN_KERNELS_GEMM_BLOCKS_H
 
@@ -27,23 +27,28 @@ _Static_assert(KC % BLOCK == 0, "every depth begins at a block");
 /* What was computed lies in memory, and what comes next may have the registers. */
 #define HN_FORGET_REGISTERS __asm__ volatile("" ::: "memory")
 
-/* acc = a step for each row and each of `nv` registers of columns of half a block: `steps` rows of either panel, every other one. */
-HN_INLINE void half_block(const int rows, const int nv, int steps, const float *a, const float *b, int64_t ldb,
-                          f32x16 acc[MR][NV])
+/* acc = a step for each row and each of `nv` registers of columns. Of half a block: `steps` rows of either panel, every other one. */
+HN_INLINE void half_step(const int rows, const int nv, const float *a, const float *b, int64_t apart, f32x16 acc[MR][NV])
 {
-    for (int p = 0; p < steps; p++, a += 2 * rows, b += 2 * ldb) {
-        f32x16 bv[NV];
+    f32x16 bv[NV];
+    HN_UNROLL
+    for (int v = 0; v < nv; v++)
+        bv[v] = f_load(b + apart * v);
+    HN_UNROLL
+    for (int i = 0; i < rows; i++) {
+        const f32x16 av = f_set1(a[i]);
         HN_UNROLL
         for (int v = 0; v < nv; v++)
-            bv[v] = f_load(b + 16 * v);
-        HN_UNROLL
-        for (int i = 0; i < rows; i++) {
-            const f32x16 av = f_set1(a[i]);
-            HN_UNROLL
-            for (int v = 0; v < nv; v++)
-                acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
-        }
+            acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
     }
+}
+
+HN_INLINE void half_block(const int rows, const int nv, int steps, const float *a, const float *b, int64_t ldb, int64_t apart,
+                          f32x16 acc[MR][NV])
+{
+    HN_KEEP_ROLLED
+    for (int p = 0; p < steps; p++, a += 2 * rows, b += 2 * ldb)
+        half_step(rows, nv, a, b, apart, acc);
 }
 
 /* The zeros that fill a block: fma(0, 0, -0) is +0. */
@@ -65,15 +70,26 @@ HN_INLINE void clear_half(const int rows, const int nv, f32x16 acc[MR][NV])
             acc[i][v] = f_zero();
 }
 
-/* One block of `left` (at most 32) elements into sum[rows][NR]. */
-HN_INLINE void add_block(const int rows, const int nv, int64_t left, const float *a, const float *b, int64_t ldb,
-                         float sum[MR][NR])
+HN_INLINE void halves_at_once(const int rows, const int nv, int even, int odd, const float *a, const float *b, int64_t ldb,
+                              int64_t apart, f32x16 e[MR][NV], f32x16 o[MR][NV])
 {
-    const int even = (int)(left + 2 * HN_GEMM_HELD - 1) / (2 * HN_GEMM_HELD), odd = (int)left / (2 * HN_GEMM_HELD);
-    f32x16 e[MR][NV], o[MR][NV];
+    clear_half(rows, nv, e);
+    clear_half(rows, nv, o);
+    HN_KEEP_ROLLED
+    for (int p = 0; p < odd; p++, a += 2 * rows, b += 2 * ldb) {
+        half_step(rows, nv, a, b, apart, e);
+        half_step(rows, nv, a + rows, b + ldb, apart, o);
+    }
+    if (even > odd)
+        half_step(rows, nv, a, b, apart, e);
+}
+
+HN_INLINE void one_after_the_other(const int rows, const int nv, int even, int odd, const float *a, const float *b, int64_t ldb,
+                                   int64_t apart, f32x16 e[MR][NV], f32x16 o[MR][NV])
+{
     clear_half(rows, nv, e);
     _Alignas(64) float kept[MR][NR];
-    half_block(rows, nv, even, a, b, ldb, e);
+    half_block(rows, nv, even, a, b, ldb, apart, e);
     HN_UNROLL
     for (int i = 0; i < rows; i++) /* to memory: O needs the registers */
         HN_UNROLL
@@ -81,13 +97,25 @@ HN_INLINE void add_block(const int rows, const int nv, int64_t left, const float
             f_store(&kept[i][16 * v], e[i][v]);
     HN_FORGET_REGISTERS;
     clear_half(rows, nv, o);
-    half_block(rows, nv, odd, a + rows, b + ldb, ldb, o);
+    half_block(rows, nv, odd, a + rows, b + ldb, ldb, apart, o);
     HN_FORGET_REGISTERS;
     HN_UNROLL
     for (int i = 0; i < rows; i++)
         HN_UNROLL
         for (int v = 0; v < nv; v++)
             e[i][v] = f_load(&kept[i][16 * v]);
+}
+
+/* One block of `left` (at most 32) elements into sum[rows][NR]. */
+HN_INLINE void add_block(const int rows, const int nv, int64_t left, const float *a, const float *b, int64_t ldb, int64_t apart,
+                         float sum[MR][NR])
+{
+    const int even = (int)(left + 2 * HN_GEMM_HELD - 1) / (2 * HN_GEMM_HELD), odd = (int)left / (2 * HN_GEMM_HELD);
+    f32x16 e[MR][NV], o[MR][NV];
+    if (2 * rows * nv <= MR * NV)
+        halves_at_once(rows, nv, even, odd, a, b, ldb, apart, e, o);
+    else
+        one_after_the_other(rows, nv, even, odd, a, b, ldb, apart, e, o);
     if (left < BLOCK) /* either is enough: E + O is no -0 then */
         fill_half(rows, nv, e);
     HN_UNROLL
@@ -98,7 +126,7 @@ HN_INLINE void add_block(const int rows, const int nv, int64_t left, const float
     HN_FORGET_REGISTERS;
 }
 
-HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const float *a, const float *b, int64_t ldb,
+HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const float *a, const float *b, int64_t ldb, int64_t apart,
                              float *c, int64_t ldc, int cols, bool accumulate, hn_ahead *ahead)
 {
     _Alignas(64) float sum[MR][NR];
@@ -113,10 +141,10 @@ HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const floa
         }
     for (; k >= BLOCK; k -= BLOCK, a += BLOCK / HN_GEMM_HELD * rows, b += BLOCK / HN_GEMM_HELD * ldb) {
         hn_ask(ahead);
-        add_block(rows, nv, BLOCK, a, b, ldb, sum);
+        add_block(rows, nv, BLOCK, a, b, ldb, apart, sum);
     }
     if (HN_GEMM_HELD == 1 && k > 0)
-        add_block(rows, nv, k, a, b, ldb, sum);
+        add_block(rows, nv, k, a, b, ldb, apart, sum);
     HN_UNROLL
     for (int i = 0; i < rows; i++)
         HN_UNROLL
@@ -130,16 +158,16 @@ HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const floa
 }
 
 /* k elements of either panel, from a multiple of 32 on; panels of B are whole, whatever lies behind `cols`. */
-static void block_tile(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                       int rows, int cols, bool accumulate, hn_ahead *ahead)
+static void block_tile(int64_t k, const float *a, hn_gemm_columns b, float *c, int64_t ldc, int rows, int cols, bool accumulate,
+                       hn_ahead *ahead)
 {
     switch (rows) {
 #define ROWS(n)                                                                                \
     case n:                                                                                    \
         if (NV > 1 && cols <= 16) /* a low rank, as a rule */                                  \
-            block_tile_of(n, 1, k, a, b, ldb, c, ldc, cols, accumulate, ahead);                       \
+            block_tile_of(n, 1, k, a, b.at, b.row, b.apart, c, ldc, cols, accumulate, ahead);  \
         else                                                                                   \
-            block_tile_of(n, NV, k, a, b, ldb, c, ldc, cols, accumulate, ahead);                      \
+            block_tile_of(n, NV, k, a, b.at, b.row, b.apart, c, ldc, cols, accumulate, ahead); \
         return;
         ROWS(1)
         ROWS(2)

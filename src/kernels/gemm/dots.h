@@ -19,22 +19,23 @@
  * multiple of 2^(e - 127 - 7). */
 enum { HN_GEMM_DOTS_LEAST = 2 * (127 + 7) - 126, HN_GEMM_NO_DOTS = -1000 };
 
-/* Of block_panels: the most rows, and what is `least` of weights that were looked at. */
-enum { HN_GEMM_PANEL_ROWS = 7, HN_GEMM_LOOKED_AT = -100000 };
-
 struct hn_gemm_operand;
+
+/* Columns of B as a tile reads them: sixteen side by side, `row` floats from those of one k to the next (with dots: from one pair
+ * of k), `apart` from sixteen columns to the sixteen beside them. A panel that was packed, or weights as they lie. */
+typedef struct hn_gemm_columns {
+    const float *at;
+    int64_t row, apart;
+} hn_gemm_columns;
 
 typedef struct hn_gemm_dots {
     /* As hn_gemm_kernels.tile, but a row of either panel is two of k: k / 2 of them. */
-    void (*tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows, int cols,
-                 bool accumulate, hn_ahead *ahead);
-    /* In blocks of 32 (blocks.h): whole ones, k elements of panels that `regroup` has seen. */
-    void (*block_tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows, int cols,
-                       bool accumulate, hn_ahead *ahead);
-    /* The same of bf16 as it lies in two panels of sixteen, one `stride` elements behind the other, by at most
-     * HN_GEMM_PANEL_ROWS of a. False, and c is as it was: an exponent of w is below `least`, or one is subnormal. */
-    bool (*block_panels)(int64_t k, const float *a, const uint16_t *w, int64_t stride, float *c, int64_t ldc, int rows,
-                         bool accumulate, int least, hn_ahead *ahead);
+    void (*tile)(int64_t k, const float *a, hn_gemm_columns b, float *c, int64_t ldc, int rows, int cols, bool accumulate,
+                 hn_ahead *ahead);
+    /* In blocks of 32 (blocks.h): whole ones, k elements of panels that `regroup` has seen, or of bf16 that lies in panels of
+     * sixteen rows (kernels/decode/decode.h). */
+    void (*block_tile)(int64_t k, const float *a, hn_gemm_columns b, float *c, int64_t ldc, int rows, int cols, bool accumulate,
+                       hn_ahead *ahead);
     /* k joined elements of `width`, of each four (0,1) (2,3), become (0,2) (1,3). k is a multiple of 4. */
     void (*regroup)(int64_t k, int64_t width, float *x);
     /* Panels as hn_gemm_kernels.pack makes them, already joined, of operands that lie as those of

@@ -1,6 +1,5 @@
 /* Two steps of a chain an instruction. The high half of a word is the first of them. */
 #include "kernels/gemm/dots_avx512bf16.h"
-#include "kernels/gemm/panels_avx512bf16.h"
 #include "kernels/gemm/transpose.h"
 
 #include <math.h>
@@ -23,7 +22,7 @@ static int join(int64_t k, int64_t width, const float *x, float *dst)
     return lowest_seen(&s);
 }
 
-/* Of (0,1) and (2,3): (0,2) and (1,3). */
+/* Of (0,1) and (2,3): (0,2) and (1,3); and back. */
 static inline void group(i32x16 *first, i32x16 *second)
 {
     const i32x16 pairs = *first, high = i_set1((int32_t)0xffff0000u), low = i_set1(0xffff);
@@ -46,7 +45,7 @@ static void regroup(int64_t k, int64_t width, float *x)
 
 /* ---- packing ---- */
 
-/* `rows` of a panel of sixteen, [k][16]. */
+/* `rows` of a panel of sixteen, [k][16], as its last k lie. */
 static inline i32x16 pairs_of_panel(const uint16_t *x, int64_t n, int rows, i32x16 turn, seen *s)
 {
     const i32x16 two = _mm512_maskz_loadu_epi16(n > 1 ? ~0u : 0xffffu, x);
@@ -57,9 +56,11 @@ static void pack_panel(const uint16_t *x, int rows, int64_t n_k, float *dst, int
 {
     const i32x16 turn = lane_times(0x10001, 16); /* the first of two rows goes up */
     int64_t p = 0;
-    for (; grouped && p < n_k; p += 4, x += 64, dst += 2 * width) {
-        i32x16 first = pairs_of_panel(x, 2, rows, turn, s), second = pairs_of_panel(x + 32, 2, rows, turn, s);
-        group(&first, &second);
+    for (; p + 4 <= n_k; p += 4, x += 64, dst += 2 * width) { /* which lie grouped */
+        i32x16 first = see(s, _mm512_maskz_loadu_epi32(m_first(rows), x));
+        i32x16 second = see(s, _mm512_maskz_loadu_epi32(m_first(rows), x + 32));
+        if (!grouped)
+            group(&first, &second);
         _mm512_storeu_si512(dst, first);
         _mm512_storeu_si512(dst + width, second);
     }
@@ -212,7 +213,7 @@ static bool is_chain(void)
 
 HN_KERNEL_SLOTS(gemm)
 {
-    static const hn_gemm_dots dots = { .tile = tile, .block_tile = block_tile, .block_panels = block_panels, .regroup = regroup,
+    static const hn_gemm_dots dots = { .tile = tile, .block_tile = block_tile, .regroup = regroup,
                                        .pack = pack, .join = join };
     k->dots = is_chain() ? &dots : NULL;
 }

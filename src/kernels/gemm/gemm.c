@@ -38,11 +38,13 @@ static void cut_for_squares(hn_gemm_plan *plan, int64_t threads)
 }
 
 /* Rows that weights are multiplied by as they stream by. What is no block format is cheaper packed for more than half as many as
- * registers hold: then a tile has more of them, and dots. */
+ * registers hold: then a tile has more of them, and dots. None, where dots read them as they lie. */
 static int64_t most_streamed(const hn_gemm_plan *plan)
 {
     const hn_gemm_operand *b = &plan->args.b;
     const bool has_squares = plan->kernels->squares && plan->args.blocks;
+    if (plan->kernels->dots && !has_squares && hn_gemm_lies_for_tiles(&plan->args, true))
+        return 0;
     return hn_elem_block(b->type) == 1 && hn_gemm_along_k(b) && !has_squares ? HN_GEMM_FEW / 2 : HN_GEMM_FEW;
 }
 
@@ -114,12 +116,11 @@ void hn_gemm_run_fmas(const hn_gemm_plan *plan, const hn_gemm_areas *s, int64_t 
     const int64_t height = cuts(i1 - i0, cuts(i1 - i0, plan->kernels->mr));
     for (int64_t k = k0; k < k1; k += g->kc) {
         const int64_t depth = least(k1 - k, g->kc);
-        hn_gemm_pack(plan, &x->b, j0, j1 - j0, k, depth, g->nr, s->b, s->room);
+        const hn_gemm_side b = hn_gemm_side_of(plan, s, false, j0, j1, k, depth);
         for (int64_t i = i0, rows; i < i1; i += rows) {
             rows = rows_at(g, height, i1 - i);
             hn_gemm_pack(plan, &x->a, i, rows, k, depth, least(rows, height), s->a, s->room);
-            hn_gemm_put_tiles(plan, s, false, depth, i, rows, least(rows, height), j0, j1,
-                      x->accumulate || k > 0);
+            hn_gemm_put_tiles(plan, s, false, &b, depth, i, rows, least(rows, height), j0, j1, x->accumulate || k > 0);
         }
     }
 }
@@ -132,14 +133,14 @@ static int64_t run_dots(const hn_gemm_plan *plan, const hn_gemm_areas *s, int64_
     const hn_gemm_kernels *g = plan->kernels;
     const bool goes_on = x->accumulate || k > 0;
     const int64_t height = cuts(i1 - i0, cuts(i1 - i0, plan->kernels->mr));
-    const int of_b = hn_gemm_pack_pairs(plan, s, &x->b, j0, j1 - j0, k, depth, g->nr, s->b);
+    const hn_gemm_side b = hn_gemm_side_of(plan, s, true, j0, j1, k, depth);
     int64_t i = i0;
     for (int64_t rows; i < i1; i += rows) {
         rows = rows_at(g, height, i1 - i);
-        if (hn_gemm_pack_pairs(plan, s, &x->a, i, rows, k, depth, least(rows, height), s->a) + of_b <
+        if (hn_gemm_pack_pairs(plan, s, &x->a, i, rows, k, depth, least(rows, height), s->a) + b.lowest <
             HN_GEMM_DOTS_LEAST)
             break;
-        hn_gemm_put_tiles(plan, s, true, depth, i, rows, least(rows, height), j0, j1, goes_on);
+        hn_gemm_put_tiles(plan, s, true, &b, depth, i, rows, least(rows, height), j0, j1, goes_on);
     }
     return i;
 }
@@ -214,14 +215,13 @@ static void run_many(const hn_gemm_plan *plan, const hn_gemm_areas *s, int64_t i
 
 /* A[m, depth] as panels of at most mr rows, one after another. */
 static void few_tiles(const hn_gemm_plan *plan, const hn_gemm_areas *s, int64_t k, int64_t depth,
-                      int64_t a_depth, int64_t a_from, const float *b, int64_t ldb, int64_t j,
-                      int64_t cols)
+                      int64_t a_depth, int64_t a_from, hn_gemm_columns b, int64_t j, int64_t cols)
 {
     const int64_t m = plan->args.m, panels = cuts(m, plan->kernels->mr);
     const bool accumulate = plan->args.accumulate || k > 0;
     for (int64_t p = 0, i = 0; p < panels; p++) {
         const int64_t rows = (m - i + panels - p - 1) / (panels - p);
-        hn_gemm_put_tile(plan, s, false, depth, s->a + i * a_depth + a_from * rows, b, ldb, i, j, (int)rows,
+        hn_gemm_put_tile(plan, s, false, depth, s->a + i * a_depth + a_from * rows, b, i, j, (int)rows,
                  (int)cols, accumulate);
         i += rows;
     }
@@ -297,7 +297,7 @@ static void run_few(const hn_gemm_plan *plan, const hn_gemm_areas *s, int64_t j0
             for (int64_t k = 0; k < deep; k += g->kc) {
                 const int64_t depth = least(deep - k, g->kc), cols = least(g->nr, j1 - j);
                 hn_gemm_pack(plan, &x->b, j, cols, k0 + k, depth, g->nr, s->b, s->room);
-                few_tiles(plan, s, k0 + k, depth, deep, k, s->b, g->nr, j, cols);
+                few_tiles(plan, s, k0 + k, depth, deep, k, (hn_gemm_columns){ s->b, g->nr, 16 }, j, cols);
             }
     }
 }
@@ -317,20 +317,18 @@ static void run_few_along_n(const hn_gemm_plan *plan, const hn_gemm_areas *s, in
             const int64_t depth = least(deep - k, HN_GEMM_DEEP);
             for (int64_t wide = j0; wide < j1; wide += HN_GEMM_WIDE) {
                 const int64_t n = least(j1 - wide, HN_GEMM_WIDE);
-                const float *b = s->b;
-                int64_t ldb = HN_GEMM_WIDE;
+                hn_gemm_columns b = { s->b, HN_GEMM_WIDE, 16 };
                 if (in_place) {
-                    b = (const float *)(const void *)((const char *)x->b.data +
-                                                      (k0 + k) * x->b.k_stride + 4 * wide);
-                    ldb = x->b.k_stride / 4;
+                    b.at = (const float *)(const void *)((const char *)x->b.data +
+                                                         (k0 + k) * x->b.k_stride + 4 * wide);
+                    b.row = x->b.k_stride / 4;
                 } else {
                     g->rows(&x->b, wide, n, k0 + k, depth, s->b, HN_GEMM_WIDE, s->room);
                     if (x->blocks && x->b.type != HN_ELEM_bf16)
                         g->round(depth * HN_GEMM_WIDE, s->b);
                 }
-                for (int64_t j = 0; j < n; j += g->nr)
-                    few_tiles(plan, s, k0 + k, depth, deep, k, b + j, ldb, wide + j,
-                              least(g->nr, n - j));
+                for (int64_t j = 0; j < n; j += g->nr, b.at += g->nr)
+                    few_tiles(plan, s, k0 + k, depth, deep, k, b, wide + j, least(g->nr, n - j));
             }
         }
     }

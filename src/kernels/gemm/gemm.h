@@ -37,6 +37,7 @@ typedef struct hn_gemm_operand {
     bool is_panel16;
     bool rows_are_k;   /* its rows run along k (backward), not along outer: panel16 and pairs */
     int64_t row_elems; /* panel16 alone */
+    const uint8_t *lowest; /* of panels of bf16: as hn_panel16_lowest gives it; NULL: not known */
     int64_t pairs;
 } hn_gemm_operand;
 
@@ -64,9 +65,9 @@ typedef struct hn_gemm_args {
     bool blocks;                        /* blocks.h, not one chain */
 } hn_gemm_args;
 
-/* c[rows,cols] from a[k][rows] and b[k * ldb + col]; rows <= mr, cols <= nr. Asks for what is ahead, if anything is. */
-typedef void (*hn_gemm_tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                             int rows, int cols, bool accumulate, hn_ahead *ahead);
+/* c[rows,cols] from a[k][rows] and b; rows <= mr, cols <= nr. Asks for what is ahead, if anything is. */
+typedef void (*hn_gemm_tile)(int64_t k, const float *a, hn_gemm_columns b, float *c, int64_t ldc, int rows, int cols, bool accumulate,
+                             hn_ahead *ahead);
 
 /* One level's micro-kernel with the sizes that its packing must agree with. */
 typedef struct hn_gemm_kernels {

@@ -96,7 +96,7 @@ static void pack_panel16(const hn_gemm_operand *x, int64_t outer, int rows, int6
 static void rows_of_panels(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
                            int64_t n_k, float *y, int64_t ld, float *room)
 {
-    const int64_t block = hn_elem_block(x->type), begin = outer / block * block;
+    const int64_t block = hn_panel16_step(x->type), begin = outer / block * block;
     const int64_t end = least((outer + n_outer + block - 1) / block * block, x->row_elems);
     for (int64_t p = 0; p < n_k;) {
         const int lane = (int)((k + p) & 15), lanes = (int)least(16 - lane, n_k - p);

@@ -63,9 +63,8 @@ void hn_gemm_pack(const hn_gemm_plan *plan, const hn_gemm_operand *x, int64_t ou
 }
 
 /* One tile, straight to C or by way of scratch when C's columns are strided too. */
-void hn_gemm_put_tile(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t k,
-                     const float *a, const float *b, int64_t ldb, int64_t i, int64_t j, int rows,
-                     int cols, bool accumulate)
+void hn_gemm_put_tile(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t k, const float *a, hn_gemm_columns b,
+                      int64_t i, int64_t j, int rows, int cols, bool accumulate)
 {
     const hn_gemm_args *x = &plan->args;
     const hn_gemm_kernels *g = plan->kernels;
@@ -77,7 +76,7 @@ void hn_gemm_put_tile(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dot
         for (int q = 0; q < cols; q++)
             to[r * ld + q] =
                 *(const float *)(const void *)(c + r * x->c_row_stride + q * x->c_col_stride);
-    tile_of(plan, dots)(k, a, b, ldb, to, ld, rows, cols, accumulate, s->ahead);
+    tile_of(plan, dots)(k, a, b, to, ld, rows, cols, accumulate, s->ahead);
     for (int r = 0; r < rows && !direct; r++)
         for (int q = 0; q < cols; q++)
             *(float *)(void *)(c + r * x->c_row_stride + q * x->c_col_stride) = to[r * ld + q];
@@ -107,16 +106,56 @@ int hn_gemm_pack_pairs(const hn_gemm_plan *plan, const hn_gemm_areas *s, const h
     return lowest;
 }
 
-/* Panels of A by panels of B, both `depth` of k in as many rows of f32, or in half as many of pairs. */
-void hn_gemm_put_tiles(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t depth, int64_t i,
-                      int64_t rows, int64_t height, int64_t j0, int64_t j1, bool accumulate)
+bool hn_gemm_lies_for_tiles(const hn_gemm_args *x, bool dots)
+{
+    const hn_gemm_operand *b = &x->b;
+    const bool reads = dots ? x->blocks && b->type == HN_ELEM_bf16 && b->lowest : !x->blocks && b->type == HN_ELEM_f32;
+    return reads && b->is_panel16 && !b->rows_are_k && !b->pairs;
+}
+
+/* Of the panels that columns [j0, j1) are in, which begin with one, and the stretches that k [k0, k1) is in. */
+static int lowest_of(const hn_gemm_operand *b, int64_t j0, int64_t j1, int64_t k0, int64_t k1)
+{
+    const int64_t stretches = hn_panel16_stretches(b->row_elems);
+    int lowest = INT_MAX;
+    for (int64_t panel = j0 / 16; panel < cuts(j1, 16); panel++)
+        for (int64_t at = k0 / HN_PANEL16_STRETCH; at < cuts(k1, HN_PANEL16_STRETCH); at++)
+            lowest = b->lowest[panel * stretches + at] < lowest ? b->lowest[panel * stretches + at] : lowest;
+    return lowest ? lowest : HN_GEMM_NO_DOTS;
+}
+
+hn_gemm_side hn_gemm_side_of(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t j0, int64_t j1, int64_t k,
+                             int64_t depth)
+{
+    const hn_gemm_operand *b = &plan->args.b;
+    const int64_t nr = plan->kernels->nr;
+    hn_gemm_side side = { { s->b, nr, 16 }, nr * (dots ? (depth + 1) / 2 : depth), INT_MAX };
+    if (j0 % 16 == 0 && hn_gemm_lies_for_tiles(&plan->args, dots)) {
+        const int64_t panel = 16 * hn_elem_span(b->type, b->row_elems);
+        side.first.at = (const float *)(const void *)((const char *)b->data + j0 / 16 * panel + 16 * hn_elem_span(b->type, k));
+        side.first.row = 16, side.first.apart = panel / (int64_t)sizeof(float);
+        side.next = nr / 16 * side.first.apart;
+        if (dots)
+            side.lowest = lowest_of(b, j0, j1, k, k + depth);
+    } else if (dots) {
+        side.lowest = hn_gemm_pack_pairs(plan, s, b, j0, j1 - j0, k, depth, nr, s->b);
+    } else {
+        hn_gemm_pack(plan, b, j0, j1 - j0, k, depth, nr, s->b, s->room);
+    }
+    return side;
+}
+
+/* Panels of A by B, both `depth` of k in as many rows of f32, or in half as many of pairs. */
+void hn_gemm_put_tiles(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, const hn_gemm_side *b, int64_t depth, int64_t i,
+                       int64_t rows, int64_t height, int64_t j0, int64_t j1, bool accumulate)
 {
     const int64_t nr = plan->kernels->nr, deep = dots ? (depth + 1) / 2 : depth;
     const int64_t n_p = cuts(rows, height), n_j = cuts(j1 - j0, nr);
     for (int64_t at = 0; at < n_p * n_j; at++) {
         const int64_t p = (at / n_j) * height;
         const int64_t j = (at % n_j) * nr;
-        hn_gemm_put_tile(plan, s, dots, plan->args.blocks ? depth : deep, s->a + p * deep, s->b + j * deep, nr, i + p, j0 + j,
-                 (int)least(rows - p, height), (int)least(nr, j1 - j0 - j), accumulate);
+        const hn_gemm_columns columns = { b->first.at + at % n_j * b->next, b->first.row, b->first.apart };
+        hn_gemm_put_tile(plan, s, dots, plan->args.blocks ? depth : deep, s->a + p * deep, columns, i + p, j0 + j,
+                         (int)least(rows - p, height), (int)least(nr, j1 - j0 - j), accumulate);
     }
 }

@@ -37,13 +37,27 @@ void hn_gemm_pack(const hn_gemm_plan *plan, const hn_gemm_operand *x, int64_t ou
 int hn_gemm_pack_pairs(const hn_gemm_plan *plan, const hn_gemm_areas *s, const hn_gemm_operand *x, int64_t outer, int64_t n_outer,
                        int64_t k, int64_t depth, int64_t width, float *dst);
 
-/* One tile, straight to C or by way of scratch when C's columns are strided too. */
-void hn_gemm_put_tile(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t k, const float *a, const float *b,
-                      int64_t ldb, int64_t i, int64_t j, int rows, int cols, bool accumulate);
+/* Columns [j0, j1) of B from k on, for tiles that take `depth` of it. */
+typedef struct hn_gemm_side {
+    hn_gemm_columns first;
+    int64_t next; /* floats from as many columns as a tile has to those behind them */
+    int lowest;   /* exponent, where there are dots */
+} hn_gemm_side;
 
-/* Panels of A by panels of B, both `depth` of k in as many rows of f32, or in half as many of pairs. */
-void hn_gemm_put_tiles(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t depth, int64_t i, int64_t rows,
-                       int64_t height, int64_t j0, int64_t j1, bool accumulate);
+/* Whether tiles read B where it lies, from the first column of a panel on: panels of f32 for chains, of bf16 for dots in blocks. */
+bool hn_gemm_lies_for_tiles(const hn_gemm_args *x, bool dots);
+
+/* As it lies, or packed. */
+hn_gemm_side hn_gemm_side_of(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t j0, int64_t j1, int64_t k,
+                             int64_t depth);
+
+/* One tile, straight to C or by way of scratch when C's columns are strided too. */
+void hn_gemm_put_tile(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t k, const float *a, hn_gemm_columns b,
+                      int64_t i, int64_t j, int rows, int cols, bool accumulate);
+
+/* Panels of A by B, both `depth` of k in as many rows of f32, or in half as many of pairs. */
+void hn_gemm_put_tiles(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, const hn_gemm_side *b, int64_t depth, int64_t i,
+                       int64_t rows, int64_t height, int64_t j0, int64_t j1, bool accumulate);
 
 /* Several rows (several.c), no more than are packed at a time: columns [j0, j1), k from k0 to k1, by dots or without. */
 void hn_gemm_run_several(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t j0, int64_t j1, int64_t k0, int64_t k1);

@@ -7,22 +7,25 @@
  *     for k by as much as fits: pack A
  *       for n by nr: for k by depth: pack B  |  tiles, and ask for the next
  *
- * By up to fourteen rows panels of bf16 in blocks are multiplied by dots as they lie (panels_avx512bf16.h): nothing of B is packed. */
+ * What lies as tiles read it, panels of bf16 for dots in blocks or of f32 for chains, is not packed (parts.h). Of those a few rows
+ * take panel after panel, each of which is one stream: memory brings that sooner than what it is asked for, and two at a time. */
 #include "kernels/gemm/parts.h"
 
 #include <limits.h>
 
-enum { MOST_DEPTHS = 64 };
+enum { MOST_DEPTHS = 64, ONE_STREAM = 4 };
 
 /* A stretch of k whose rows of A are packed, depth after depth. */
 typedef struct stretch {
     const hn_gemm_plan *plan;
     hn_gemm_areas s;
-    bool dots, in_panels; /* as they lie */
+    bool dots;
     int64_t k0, k1, depth;
     int64_t height, panels, tall; /* of A's panels the first are so high, `tall` rows together, and the others a row less */
-    int64_t floats;                               /* of A, a depth */
-    int lowest[MOST_DEPTHS];                      /* exponents, where there are dots */
+    int64_t floats;               /* of A, a depth */
+    bool streams;                 /* panel after panel */
+    int64_t wide;                 /* columns of a piece */
+    int lowest[MOST_DEPTHS];      /* exponents, where there are dots */
 } stretch;
 
 /* Rows of panels of one height, of one depth. The lowest exponent. */
@@ -52,12 +55,13 @@ static void pack_rows(stretch *t)
 static hn_ahead next_of(const stretch *t, int64_t j, int64_t j1, int64_t k)
 {
     const hn_gemm_operand *b = &t->plan->args.b;
-    const int64_t nr = t->plan->kernels->nr;
+    if (t->streams)
+        return (hn_ahead){ .pieces = 0 };
     if (k + t->depth < t->k1)
         k += t->depth;
     else
-        k = t->k0, j += nr;
-    const int64_t columns = least(nr, j1 - j), deep = least(t->k1 - k, t->depth), wide = b->is_panel16 ? 16 : 1;
+        k = t->k0, j += t->wide;
+    const int64_t columns = least(t->wide, j1 - j), deep = least(t->k1 - k, t->depth), wide = b->is_panel16 ? 16 : 1;
     if (columns <= 0)
         return (hn_ahead){ .pieces = 0 };
     const int64_t panel = 16 * hn_elem_span(b->type, b->row_elems), row = b->outer_stride;
@@ -73,67 +77,40 @@ static void multiply_by_fmas(stretch *t, int64_t j, int64_t end, int64_t k, int6
     pack_rows(t);
 }
 
-/* Two whole panels by all rows; false, and nothing is done: by fmas. */
-static bool multiply_panels(const stretch *t, int64_t j, int64_t k, int64_t deep, const float *a, int lowest, hn_ahead *ahead)
-{
-    const hn_gemm_args *x = &t->plan->args;
-    const hn_gemm_dots *dots = t->plan->kernels->dots;
-    const int64_t ldc = x->c_row_stride / 4, panel = 16 * x->b.row_elems;
-    const uint16_t *w = (const uint16_t *)x->b.data + j / 16 * panel + 16 * k;
-    int least_of_b = HN_GEMM_DOTS_LEAST - lowest;
-    for (int64_t i = 0, rows; i < x->m; i += rows, a += rows * (deep / 2)) {
-        rows = i < t->tall ? t->height : t->height - 1;
-        if (!dots->block_panels(deep, a, w, panel, x->c + i * ldc + j, ldc, (int)rows, x->accumulate || k > 0, least_of_b, ahead))
-            return false;
-        least_of_b = HN_GEMM_LOOKED_AT;
-    }
-    return true;
-}
-
 /* One piece of B by all rows. */
 static void multiply(stretch *t, int64_t j, int64_t j1, int64_t k)
 {
     const hn_gemm_args *x = &t->plan->args;
-    const int64_t end = least(j1, j + t->plan->kernels->nr), deep = least(t->k1 - k, t->depth), d = (k - t->k0) / t->depth;
+    const int64_t end = least(j1, j + t->wide), deep = least(t->k1 - k, t->depth), d = (k - t->k0) / t->depth;
     hn_ahead ahead = next_of(t, j, j1, k);
-    if (t->in_panels && end - j == t->plan->kernels->nr) {
-        if (!multiply_panels(t, j, k, deep, t->s.a + d * t->floats, t->lowest[d], &ahead))
-            multiply_by_fmas(t, j, end, k, deep);
+    const hn_gemm_side b = hn_gemm_side_of(t->plan, &t->s, t->dots, j, end, k, deep);
+    if (t->dots && t->lowest[d] + b.lowest < HN_GEMM_DOTS_LEAST) {
+        multiply_by_fmas(t, j, end, k, deep);
         return;
-    }
-    if (t->dots) {
-        const int of_b = hn_gemm_pack_pairs(t->plan, &t->s, &x->b, j, end - j, k, deep, t->plan->kernels->nr, t->s.b);
-        if (t->lowest[d] + of_b < HN_GEMM_DOTS_LEAST) {
-            multiply_by_fmas(t, j, end, k, deep);
-            return;
-        }
-    } else {
-        hn_gemm_pack(t->plan, &x->b, j, end - j, k, deep, t->plan->kernels->nr, t->s.b, t->s.room);
     }
     hn_gemm_areas s = t->s;
     s.a += d * t->floats;
     s.ahead = &ahead;
-    hn_gemm_put_tiles(t->plan, &s, t->dots, deep, 0, t->tall, t->height, j, end, x->accumulate || k > 0);
+    hn_gemm_put_tiles(t->plan, &s, t->dots, &b, deep, 0, t->tall, t->height, j, end, x->accumulate || k > 0);
     s.a += t->tall * (t->dots ? deep / 2 : deep);
-    hn_gemm_put_tiles(t->plan, &s, t->dots, deep, t->tall, x->m - t->tall, t->height - 1, j, end, x->accumulate || k > 0);
+    if (t->tall < x->m)
+        hn_gemm_put_tiles(t->plan, &s, t->dots, &b, deep, t->tall, x->m - t->tall, t->height - 1, j, end, x->accumulate || k > 0);
 }
 
 void hn_gemm_run_several(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t j0, int64_t j1, int64_t k0, int64_t k1)
 {
     const hn_gemm_kernels *g = plan->kernels;
-    const hn_gemm_operand *b = &plan->args.b;
-    const int64_t m = plan->args.m;
-    const bool in_panels = dots && plan->args.blocks && m <= 2 * HN_GEMM_PANEL_ROWS && b->is_panel16 && b->type == HN_ELEM_bf16 &&
-                           !b->pairs && j0 % 16 == 0 && plan->args.c_col_stride == 4;
-    const int64_t panels = cuts(m, in_panels ? HN_GEMM_PANEL_ROWS : g->mr), height = cuts(m, panels);
-    stretch t = { .plan = plan, .s = *s, .dots = dots, .in_panels = in_panels, .depth = dots ? 2 * g->kc : g->kc };
+    const int64_t m = plan->args.m, panels = cuts(m, g->mr), height = cuts(m, panels);
+    stretch t = { .plan = plan, .s = *s, .dots = dots, .depth = dots ? 2 * g->kc : g->kc };
+    t.streams = m <= ONE_STREAM && hn_gemm_lies_for_tiles(&plan->args, dots);
+    t.wide = t.streams ? 16 : g->nr;
     t.panels = panels, t.height = height, t.tall = height * (m - panels * (height - 1));
     t.floats = m * g->kc;
     const int64_t most_deep = t.depth * least(MOST_DEPTHS, (hn_gemm_a_floats(g) - 64) / t.floats);
     for (int64_t at = k0; at < k1; at += most_deep) {
         t.k0 = at, t.k1 = least(k1, at + most_deep);
         pack_rows(&t);
-        for (int64_t j = j0; j < j1; j += g->nr)
+        for (int64_t j = j0; j < j1; j += t.wide)
             for (int64_t k = t.k0; k < t.k1; k += t.depth)
                 multiply(&t, j, j1, k);
     }

@@ -175,19 +175,29 @@ static void pack_rows_of_b(const char *x, int64_t stride, hn_elem type, int n_ou
     }
 }
 
-/* A panel [n_k][16] of bf16. */
+/* Words of elements p and p + 1 of n of sixteen rows, the first in the low half: of a panel (kernels/decode/decode.h), in whose words
+ * of each four the high half is the first, of 0 and 2 and of 1 and 3; or, behind the last four, of halves. */
+HN_INLINE i32x16 words_of_panel(const uint16_t *x, int64_t p, int64_t n)
+{
+    if (p >= n)
+        return i_set1(0);
+    if (p + (p % 4 ? 2 : 4) > n) {
+        const i32x16 low = h_widen(h_load(x + 16 * p));
+        return p + 1 < n ? i_or(low, i_shl(h_widen(h_load(x + 16 * p + 16)), 16)) : low;
+    }
+    const int32_t *four = (const int32_t *)(const void *)(x + 16 * (p - p % 4));
+    const i32x16 even = i_load(four), odd = i_load(four + 16);
+    return p % 4 ? i_or(i_and(even, i_set1(0xffff)), i_shl(odd, 16)) : i_or(i_shr(even, 16), i_and(odd, i_set1((int32_t)0xffff0000u)));
+}
+
+/* A piece of a panel of bf16. */
 static void pack_panel(const uint16_t *x, int n_outer, int64_t n_k, bool is_a, uint32_t *dst, seen *s)
 {
     const m16 lanes = m_first(n_outer);
     for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
         float rows[HALF][HALF];
-        for (int p = 0; p < HALF; p++) {
-            const int64_t first = k + 2 * p;
-            const i32x16 low = first < n_k ? h_widen(h_load(x + 16 * first)) : i_set1(0);
-            const i32x16 high = first + 1 < n_k ? h_widen(h_load(x + 16 * first + 16)) : i_set1(0);
-            const i32x16 words = i_select(lanes, i_or(low, i_shl(high, 16)), i_set1(0));
-            f_store(rows[p], i_float(see(s, words)));
-        }
+        for (int p = 0; p < HALF; p++)
+            f_store(rows[p], i_float(see(s, i_select(lanes, words_of_panel(x, k + 2 * p, n_k), i_set1(0)))));
         put_words(rows, is_a, dst);
     }
 }
@@ -254,18 +264,32 @@ HN_INLINE void pack_along_outer(const char *x, int64_t stride, const hn_elem typ
     }
 }
 
-/* Sixteen rows of k a panel, `stride` bytes from one to the next, whose elements of an outer one lie together: eight words of A's row. */
-static void pack_along_panels(const char *x, int64_t stride, int n_outer, int64_t n_k, bool is_a, uint32_t *dst, seen *s)
+/* An element of each of a panel's sixteen rows; of elements from x on so many are in fours (words_of_panel). */
+HN_INLINE void element_of_rows(const uint16_t *x, int64_t element, int64_t in_fours, uint16_t to[HALF])
+{
+    if (element >= in_fours) {
+        memcpy(to, x + 16 * element, HALF * sizeof *to);
+        return;
+    }
+    const uint16_t *at = x + 16 * (element - element % 4) + 32 * (element % 2) + (element % 4 < 2);
+    for (int row = 0; row < HALF; row++)
+        to[row] = at[2 * row];
+}
+
+/* Sixteen rows of k a panel, `panel` halves from one to the next, behind the last of which are zeros: an outer element of all of
+ * them is half of a row of A. */
+static void pack_along_panels(const uint16_t *x, int64_t panel, int64_t in_fours, int n_outer, int64_t n_k, bool is_a, uint32_t *dst,
+                              seen *s)
 {
     for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
         float rows[HALF][HALF] = { { 0 } };
-        const int64_t left = n_k - k < IN_BLOCK ? n_k - k : IN_BLOCK;
         for (int i = 0; i < n_outer; i++) {
-            int32_t words[HALF] = { 0 };
-            const char *at = x + k / HALF * stride + i * HALF * (int64_t)sizeof(uint16_t);
-            memcpy(words, at, (size_t)(left < HALF ? left : HALF) * sizeof(uint16_t));
-            if (left > HALF)
-                memcpy(words + HALF / 2, at + stride, (size_t)(left - HALF) * sizeof(uint16_t));
+            uint16_t both[2][HALF] = { { 0 } };
+            int32_t words[HALF];
+            element_of_rows(x + k / HALF * panel, i, in_fours, both[0]);
+            if (n_k - k > HALF)
+                element_of_rows(x + (k / HALF + 1) * panel, i, in_fours, both[1]);
+            memcpy(words, both, sizeof words);
             f_store(rows[i], i_float(see(s, i_load(words))));
         }
         put_words(rows, !is_a, dst);
@@ -297,9 +321,8 @@ static bool pack_half(const hn_gemm_operand *x, int64_t outer, int n_outer, int6
     const int64_t panel = HALF * x->row_elems;
     if (x->is_panel16 && !x->rows_are_k && is_bf16 && outer % HALF == 0)
         pack_panel(panels + outer / HALF * panel + HALF * k, n_outer, n_k, is_a, dst, s);
-    else if (x->is_panel16 && x->rows_are_k && is_bf16 && k % HALF == 0)
-        pack_along_panels((const char *)(panels + k / HALF * panel + HALF * outer), panel * (int64_t)sizeof *panels, n_outer, n_k,
-                          is_a, dst, s);
+    else if (x->is_panel16 && x->rows_are_k && is_bf16 && k % HALF == 0 && outer % 4 == 0)
+        pack_along_panels(panels + k / HALF * panel + HALF * outer, panel, x->row_elems / 4 * 4 - outer, n_outer, n_k, is_a, dst, s);
     else if (!x->is_panel16 && x->k_stride == hn_elem_bytes(x->type))
         (is_a ? pack_rows_of_a : pack_rows_of_b)(at, x->outer_stride, x->type, n_outer, n_k, dst, s);
     else

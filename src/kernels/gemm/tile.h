@@ -4,6 +4,7 @@
 #ifndef HN_KERNELS_GEMM_TILE_H
 #define HN_KERNELS_GEMM_TILE_H
 
+#include "kernels/gemm/dots.h"
 #include "kernels/simd/ahead.h"
 #include "kernels/simd/f32x16.h"
 
@@ -29,8 +30,8 @@ enum { NR = 16 * NV, MC = 8 * MR };
 #endif
 
 /* `rows` is a constant at every use, so that the accumulators are registers. */
-HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int64_t ldb,
-                       float *c, int64_t ldc, int cols, bool accumulate, hn_ahead *ahead)
+HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int64_t ldb, int64_t apart, float *c, int64_t ldc,
+                       int cols, bool accumulate, hn_ahead *ahead)
 {
     f32x16 acc[MR][NV];
     HN_UNROLL
@@ -51,7 +52,7 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
                 f32x16 bv[NV];
                 HN_UNROLL
                 for (int v = 0; v < NV; v++)
-                    bv[v] = f_load(b + 16 * v);
+                    bv[v] = f_load(b + apart * v);
                 HN_UNROLL
                 for (int i = 0; i < rows; i++) {
                     const f32x16 av = f_set1(a[i]);
@@ -74,7 +75,7 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
             HN_UNROLL
             for (int v = 0; v < NV; v++) {
                 const int left = cols - 16 * v;
-                bv[v] = f_load_n(b + 16 * v, left < 0 ? 0 : left > 16 ? 16 : left);
+                bv[v] = f_load_n(b + apart * v, left < 0 ? 0 : left > 16 ? 16 : left);
             }
             HN_UNROLL
             for (int i = 0; i < rows; i++) {
@@ -97,16 +98,16 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
         }
 }
 
-static __attribute__((unused)) void tile(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                 int rows, int cols, bool accumulate, hn_ahead *ahead)
+static __attribute__((unused)) void tile(int64_t k, const float *a, hn_gemm_columns b, float *c, int64_t ldc, int rows, int cols,
+                                         bool accumulate, hn_ahead *ahead)
 {
     switch (rows) {
 #define ROWS(n)                                                                                \
     case n:                                                                                    \
-        if (ldb == NR) /* a panel */                                                           \
-            tile_of(n, k, a, b, NR, c, ldc, cols, accumulate, ahead);                          \
+        if (b.row == NR && b.apart == 16) /* a panel that was packed */                        \
+            tile_of(n, k, a, b.at, NR, 16, c, ldc, cols, accumulate, ahead);                   \
         else                                                                                   \
-            tile_of(n, k, a, b, ldb, c, ldc, cols, accumulate, ahead);                         \
+            tile_of(n, k, a, b.at, b.row, b.apart, c, ldc, cols, accumulate, ahead);           \
         return;
         ROWS(1)
         ROWS(2)

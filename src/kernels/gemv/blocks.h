@@ -5,7 +5,7 @@
 #ifndef HN_KERNELS_GEMV_BLOCKS_H
 #define HN_KERNELS_GEMV_BLOCKS_H
 
-#include "kernels/decode/decode.h"
+#include "kernels/decode/lanes.h"
 #include "kernels/gemm/transpose.h"
 #include "kernels/gemv/gemv.h"
 #include "kernels/gemv/ways.h"
@@ -35,21 +35,43 @@ HN_INLINE void block_take(f32x16 v, const int rows, const float *x, f32x16 *half
 HN_INLINE f32x16 block_bf16(const uint8_t *w) { return f_from_bf16(h_load((const uint16_t *)(const void *)w)); }
 HN_INLINE f32x16 block_f32(const uint8_t *w) { return f_round_bf16(f_load((const float *)(const void *)w)); }
 
-#define BLOCK_PANEL(name, load, bytes)                                                         \
-    HN_INLINE void block_panel_##name(BLOCK_PARAMS)                                            \
-    {                                                                                          \
-        int p = 0;                                                                             \
-        for (; p + 2 <= n; p += 2, x += 2 * of, w += 2 * (bytes))                              \
-            ALL for (int g = 0; g < groups; g++)                                               \
-            {                                                                                  \
-                block_take(load(w + g * stride), rows, x, e[g]);                               \
-                block_take(load(w + g * stride + (bytes)), rows, x + of, o[g]);                \
-            }                                                                                  \
-        if (p < n)                                                                             \
-            ALL for (int g = 0; g < groups; g++) block_take(load(w + g * stride), rows, x, e[g]); \
+HN_INLINE void block_panel_f32(BLOCK_PARAMS)
+{
+    int p = 0;
+    for (; p + 2 <= n; p += 2, x += 2 * of, w += 128)
+        ALL for (int g = 0; g < groups; g++)
+        {
+            block_take(block_f32(w + g * stride), rows, x, e[g]);
+            block_take(block_f32(w + g * stride + 64), rows, x + of, o[g]);
+        }
+    if (p < n)
+        ALL for (int g = 0; g < groups; g++) block_take(block_f32(w + g * stride), rows, x, e[g]);
+}
+
+/* Of each four a word holds two for E, the next two for O (decode.h). */
+HN_INLINE void block_panel_bf16(BLOCK_PARAMS)
+{
+    int p = 0;
+    for (; p + 4 <= n; p += 4, x += 4 * of, w += 128)
+        ALL for (int g = 0; g < groups; g++)
+        {
+            const i32x16 even = words(w + g * stride, 0), odd = words(w + g * stride, 1);
+            block_take(high_bf16(even), rows, x, e[g]);
+            block_take(high_bf16(odd), rows, x + of, o[g]);
+            block_take(low_bf16(even), rows, x + 2 * of, e[g]);
+            block_take(low_bf16(odd), rows, x + 3 * of, o[g]);
+        }
+    ALL for (int g = 0; g < groups; g++)
+    {
+        const uint8_t *const last = w + g * stride;
+        if (p < n)
+            block_take(block_bf16(last), rows, x, e[g]);
+        if (p + 1 < n)
+            block_take(block_bf16(last + 32), rows, x + of, o[g]);
+        if (p + 2 < n)
+            block_take(block_bf16(last + 64), rows, x + 2 * of, e[g]);
     }
-BLOCK_PANEL(bf16, block_bf16, 32)
-BLOCK_PANEL(f32, block_f32, 64)
+}
 
 /* Plain rows of f32: sixteen of k at a time. */
 HN_INLINE void block_plain_f32(BLOCK_PARAMS)

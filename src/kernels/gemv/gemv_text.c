@@ -262,8 +262,18 @@ HN_INLINE void panel_f32(WALK_PARAMS)
 
 HN_INLINE void panel_bf16(WALK_PARAMS)
 {
+    int64_t p = 0;
     (void)room;
-    for (int64_t p = 0; p < k; p++)
+    for (; p + 4 <= k; p += 4)
+        ALL for (int g = 0; g < groups; g++)
+        {
+            const i32x16 even = words(w + g * stride + 32 * p, 0), odd = words(w + g * stride + 32 * p, 1);
+            TAKE(high_bf16(even), g, p);
+            TAKE(high_bf16(odd), g, p + 1);
+            TAKE(low_bf16(even), g, p + 2);
+            TAKE(low_bf16(odd), g, p + 3);
+        }
+    for (; p < k; p++)
         ALL for (int g = 0; g < groups; g++)
             TAKE(f_from_bf16(h_load((const uint16_t *)(const void *)(w + g * stride + 32 * p))),
                  g, p);

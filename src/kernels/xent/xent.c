@@ -35,6 +35,7 @@ static hn_gemm_operand weights_of(const hn_gemm_operand *w, int64_t from)
     hn_gemm_operand part = *w;
     const int64_t step = w->is_panel16 ? hn_elem_span(w->type, w->row_elems) : w->outer_stride;
     part.data = (const char *)w->data + from * step;
+    part.lowest = w->lowest ? w->lowest + from / 16 * hn_panel16_stretches(w->row_elems) : NULL;
     return part;
 }
 
