@@ -1,13 +1,27 @@
 /* The lock is the system's, on the open file; the words in it are only for messages. The file stays when the lock
- * goes: if it were removed, one could hold the old file and another the new. */
+ * goes: if it were removed, one could hold the old file and another the new. Somebody's own file of that name is
+ * told by its first words, and is not written to. */
 #include "base/lock_file.h"
 
+#include "base/out_file.h"
 #include "base/os/files.h"
 #include "base/os/process.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#define HOLDER "process "
+
+static hn_status check_ours(int file, const char *path)
+{
+    char first[sizeof HOLDER - 1];
+    const ptrdiff_t n = hn_os_read_at(file, 0, first, sizeof first);
+    HN_REQUIRE(n >= 0, HN_ERR_IO, "%s: it cannot be read", path);
+    HN_REQUIRE(!n || (n == (ptrdiff_t)sizeof first && !memcmp(first, HOLDER, sizeof first)), HN_ERR_ARGUMENT,
+               "%s: expected a lock of hone's, found another file: it stays as it is", path);
+    return HN_OK;
+}
 
 static hn_status refuse(int file, const char *path)
 {
@@ -24,6 +38,7 @@ hn_status hn_lock_file_take(hn_lock_file *lock, const char *path)
     char host[64] = "", holder[200];
     if (lock->file)
         return HN_OK;
+    HN_TRY(hn_sink_check((hn_sink){ path, HN_OVER_OLD }));
     const int file = hn_os_open_lock(path);
     HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
     if (!hn_os_lock(file)) {
@@ -33,8 +48,13 @@ hn_status hn_lock_file_take(hn_lock_file *lock, const char *path)
         hn_os_close(file);
         return status;
     }
+    const hn_status status = check_ours(file, path);
+    if (status != HN_OK) {
+        hn_os_close(file);
+        return status;
+    }
     hn_os_host_name(host, sizeof host);
-    const int n = snprintf(holder, sizeof holder, "process %ld on %s\n", hn_os_process_id(), host);
+    const int n = snprintf(holder, sizeof holder, HOLDER "%ld on %s\n", hn_os_process_id(), host);
     if (!hn_os_resize(file, 0) || hn_os_write_at(file, 0, holder, (size_t)n) != n) {
         hn_os_close(file); /* who holds it could not be told */
         return hn_fail(HN_ERR_IO, "%s: it cannot be written", path);

@@ -42,6 +42,7 @@ static int ascending(const void *a, const void *b)
 
 typedef struct step_list {
     hn_heap *heap;
+    const char *ending;
     int64_t *steps;
     size_t n, room;
     hn_status status;
@@ -52,7 +53,7 @@ static bool add_step(void *context, const char *name)
     step_list *list = context;
     long long step;
     int used = 0;
-    if (sscanf(name, "step-%lld.ckpt%n", &step, &used) != 1 || !used || name[used])
+    if (sscanf(name, "step-%lld.%n", &step, &used) != 1 || !used || strcmp(name + used, list->ending) != 0)
         return true;
     if (list->n == list->room) {
         int64_t *more = hn_realloc_array(list->heap, HN_TAG_TEXT, list->steps, list->room + 16, sizeof *more);
@@ -67,9 +68,9 @@ static bool add_step(void *context, const char *name)
     return true;
 }
 
-hn_status hn_run_checkpoints(const hn_train_run *r, int64_t **out, size_t *n)
+static hn_status list_steps(const hn_train_run *r, const char *ending, int64_t **out, size_t *n)
 {
-    step_list list = { .heap = r->heap };
+    step_list list = { .heap = r->heap, .ending = ending };
     *out = NULL;
     *n = 0;
     hn_os_folder_each(r->on.dir, add_step, &list); /* no folder, no checkpoints */
@@ -84,6 +85,8 @@ hn_status hn_run_checkpoints(const hn_train_run *r, int64_t **out, size_t *n)
     return HN_OK;
 }
 
+hn_status hn_run_checkpoints(const hn_train_run *r, int64_t **out, size_t *n) { return list_steps(r, "ckpt", out, n); }
+
 hn_status hn_run_take_folder(hn_train_run *r)
 {
     char path[HN_RUN_PATH];
@@ -93,7 +96,7 @@ hn_status hn_run_take_folder(hn_train_run *r)
     return hn_lock_file_take(&r->lock, path);
 }
 
-/* Everything that a run leaves but its lock and its numbered checkpoints; the first is what others take
+/* Everything that a run leaves but its lock and what is numbered by steps; the first is what others take
  * for the result. */
 static const struct {
     const char *name;
@@ -114,36 +117,70 @@ bool hn_run_is_told(const hn_train_run *r)
     return !strcmp(first, HN_RUN_TOLD_FIRST);
 }
 
-hn_status hn_run_clear_folder(hn_train_run *r)
+static const char *const endings_of_steps[] = { "ckpt", "gguf" };
+enum { N_ENDINGS = sizeof endings_of_steps / sizeof *endings_of_steps };
+
+typedef struct leftovers {
+    bool was_begun, is_there; /* what has only begun has nothing to lose */
+    int64_t *steps[N_ENDINGS];
+    size_t n[N_ENDINGS];
+} leftovers;
+
+typedef hn_status on_leftover(leftovers *all, const char *path, bool is_begun);
+
+static hn_status look(leftovers *all, const char *path, bool is_begun)
+{
+    all->is_there = all->is_there || (hn_os_is_there(path) && !(all->was_begun && is_begun));
+    return HN_OK;
+}
+
+static hn_status check(leftovers *all, const char *path, bool is_begun)
+{
+    (void)all, (void)is_begun;
+    return hn_sink_check((hn_sink){ path, HN_OVER_OLD });
+}
+
+static hn_status discard(leftovers *all, const char *path, bool is_begun)
+{
+    (void)all, (void)is_begun;
+    hn_os_remove(path);
+    return HN_OK;
+}
+
+static hn_status each_leftover(hn_train_run *r, leftovers *all, on_leftover *what)
 {
     char path[HN_RUN_PATH];
-    int64_t *steps = NULL;
-    size_t n = 0;
-    HN_TRY(hn_run_checkpoints(r, &steps, &n));
-    const bool was_begun = hn_run_is_told(r); /* and of one that has only begun nothing can be lost */
-    bool is_there = n > 0;
-    for (int i = 0; i < N_FILES && !is_there; i++) {
+    for (int i = 0; i < N_FILES; i++) {
         hn_run_path(r, files_of_run[i].name, path);
-        is_there = hn_os_is_there(path) && !(was_begun && files_of_run[i].is_begun);
+        HN_TRY(what(all, path, files_of_run[i].is_begun));
     }
-    hn_status status = HN_OK;
-    if (is_there && r->on.over == HN_OVER_NOTHING)
-        status = hn_fail(HN_ERR_ARGUMENT,
-                         "%s: a run is there already: --resume goes on with it, --overwrite or another "
-                         "folder begins anew", r->on.dir);
-    for (int i = 0; i < N_FILES && status == HN_OK; i++) {
-        hn_run_path(r, files_of_run[i].name, path);
-        status = hn_sink_check((hn_sink){ path, HN_OVER_OLD });
-        if (status == HN_OK)
-            hn_os_remove(path);
-    }
-    for (size_t i = 0; i < n && status == HN_OK; i++) {
-        hn_run_checkpoint_path(r, steps[i], path);
-        hn_os_remove(path);
-        adapter_path(r, steps[i], path);
-        hn_os_remove(path);
-    }
-    hn_free(r->heap, steps);
+    for (int k = 0; k < N_ENDINGS; k++)
+        for (size_t i = 0; i < all->n[k]; i++) {
+            path_of_step(r, all->steps[k][i], endings_of_steps[k], path);
+            HN_TRY(what(all, path, false));
+        }
+    return HN_OK;
+}
+
+/* All of it is looked at before the first file goes: what is refused loses nothing. */
+static hn_status clear(hn_train_run *r, leftovers *all)
+{
+    for (int k = 0; k < N_ENDINGS; k++)
+        HN_TRY(list_steps(r, endings_of_steps[k], &all->steps[k], &all->n[k]));
+    HN_TRY(each_leftover(r, all, look));
+    HN_REQUIRE(!all->is_there || r->on.over != HN_OVER_NOTHING, HN_ERR_ARGUMENT,
+               "%s: a run is there already: --resume goes on with it, --overwrite or another folder begins anew",
+               r->on.dir);
+    HN_TRY(each_leftover(r, all, check));
+    return each_leftover(r, all, discard);
+}
+
+hn_status hn_run_clear_folder(hn_train_run *r)
+{
+    leftovers all = { .was_begun = hn_run_is_told(r) };
+    const hn_status status = clear(r, &all);
+    for (int k = 0; k < N_ENDINGS; k++)
+        hn_free(r->heap, all.steps[k]);
     return status;
 }
 

@@ -45,6 +45,26 @@ cp in/model.gguf kept.gguf
 refuses 'is there already' "$hone" train in/model.gguf --data c.jsonl --out in --steps 2 --batch 4
 refuses 'model.gguf: is an input' "$hone" train in/model.gguf --data c.jsonl --out in --steps 2 --batch 4 --overwrite
 cmp in/model.gguf kept.gguf || fail "the model is another"
+# Also where a run's folder is locked, where its numbered files are, and what is refused takes nothing of an earlier run with it.
+runs() { "$hone" train d.gguf --data c.jsonl "$@" --steps 2 --batch 4 --rank 2 --targets attn_q; }
+for name in lock step-00000009.ckpt step-00000009.gguf; do
+    rm -rf of && mkdir of && cp c.jsonl of/$name && echo earlier >of/adapter.gguf
+    for more in '' --overwrite; do
+        for told in "--data of/$name" "--held of/$name"; do
+            refuses "is an input too|is there already" runs $told --format jsonl --out of $more
+            cmp c.jsonl of/$name || fail "$name is another"
+            is "what an earlier run left" earlier "$(cat of/adapter.gguf)"
+        done
+    done
+done
+# And somebody's own of such a name, which nobody reads.
+rm -rf of && mkdir of && echo mine >of/lock
+refuses 'of/lock: expected a lock of hone.s, found another file' runs --out of --overwrite
+is "somebody's lock" "lock mine" "$(ls of) $(cat of/lock)"
+rm -rf of && mkdir of && echo mine >of/step-00000001.gguf
+refuses 'is there already' runs --out of --save-every 1 --keep-adapters
+is "somebody's adapter" mine "$(cat of/step-00000001.gguf)"
+quietly runs --out of --save-every 1 --keep-adapters --overwrite
 
 # What is there stays without --overwrite, and is another with it.
 echo mine >o.gguf
