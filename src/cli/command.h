@@ -188,5 +188,7 @@ bool hn_options_overwrite(const hn_command *command, hn_option *out);
  * NULL: nothing. */
 int hn_options_glance(const hn_command *command, int argc, char **argv, const char *name,
                       const char **value);
+/* The first operand's place among the words, as far as that can be told before parsing; -1: there is none. */
+int hn_options_operand(const hn_command *command, int argc, char **argv);
 
 #endif

@@ -83,12 +83,10 @@ static hn_status expand(const hn_command *command, hn_run_words *words, hn_heap 
                         char **argv, char **room)
 {
     *words = (hn_run_words){ .heap = heap };
-    int at = -1, n = 0;
-    for (int i = 0; command->run_file_operand && i < *argc && at < 0; i++) {
-        const size_t length = strlen(argv[i]);
-        if (argv[i][0] != '-' && length > 5 && !strcmp(argv[i] + length - 5, ".toml"))
-            at = i;
-    }
+    int at = command->run_file_operand ? hn_options_operand(command, *argc, argv) : -1, n = 0;
+    const size_t length = at < 0 ? 0 : strlen(argv[at]);
+    if (length <= 5 || strcmp(argv[at] + length - 5, ".toml") != 0)
+        at = -1;
     const char *folder = at < 0 ? folder_to_resume(command, *argc, argv) : NULL;
     if (folder || at >= 0)
         HN_TRY(hn_run_words_open(words, folder ? folder : argv[at], folder != NULL));

@@ -392,3 +392,19 @@ int hn_options_glance(const hn_command *command, int argc, char **argv, const ch
     }
     return n;
 }
+
+int hn_options_operand(const hn_command *command, int argc, char **argv)
+{
+    bool only_operands = false;
+    for (int i = 0; i < argc; i++) {
+        hn_option option;
+        const char *value;
+        if (only_operands || !is_option(command, argv[i]))
+            return i;
+        only_operands = !strcmp(argv[i], "--");
+        if (!only_operands && !is_overwrite(command, argv[i]) &&
+            take_option(command, argc, argv, &i, &option, &value) != HN_OK)
+            continue; /* whoever parses them says so */
+    }
+    return -1;
+}

@@ -138,12 +138,51 @@ bool hn_run_told_has(const char *option)
     return !strchr(option, ' ') && hn_run_told_names(option, strlen(option));
 }
 
+typedef enum option_kind { ONE_VALUE, FLAG, MANY_VALUES } option_kind;
+
+static option_kind kind_of(const char *name)
+{
+#define HN_KIND_TEXT  ONE_VALUE
+#define HN_KIND_PATH  ONE_VALUE
+#define HN_KIND_INT   ONE_VALUE
+#define HN_KIND_REAL  ONE_VALUE
+#define HN_KIND_FLAG  FLAG
+#define HN_KIND_LIST  MANY_VALUES
+#define HN_KIND_PATHS MANY_VALUES
+#define HN_DATA(kind, field, option, word, low, high, help)                                    \
+    if (!strcmp(name, option))                                                                 \
+        return HN_KIND_##kind;
+#include "train/data_choice.def"
+#define HN_TRAIN(kind, field, option, word, otherwise, low, high, counts, help)                 \
+    if (!strcmp(name, option))                                                                 \
+        return HN_KIND_##kind;
+#include "train/config.def"
+#undef HN_TRAIN
+    return !strcmp(name, "data") ? MANY_VALUES : ONE_VALUE;
+}
+
 /* ---- from a folder ---- */
 
-static hn_status set_line(hn_run_told *t, const hn_run_line *line, const char *dir)
+/* Only a flag is false, only a list is empty, and only of a list is there a second value: elsewhere a line that says
+ * nothing would pass for one that is kept. */
+static hn_status check_line(const hn_run_line *line, bool is_repeated)
+{
+    const option_kind kind = kind_of(line->key);
+    HN_REQUIRE((line->kind != HN_RUN_LINE_FALSE || kind == FLAG) && (line->kind != HN_RUN_LINE_NONE || kind == MANY_VALUES) &&
+                   (!is_repeated || kind == MANY_VALUES),
+               HN_ERR_FORMAT, "--%s: expected %s, found %s", line->key,
+               kind == FLAG ? "true or false" : kind == ONE_VALUE ? "a value" : "texts in quotes",
+               is_repeated ? "several" : line->kind == HN_RUN_LINE_FALSE ? "false" : "an empty array");
+    return HN_OK;
+}
+
+static hn_status set_line(hn_run_told *t, const hn_run_line *line, bool is_repeated, const char *dir)
 {
     HN_REQUIRE(hn_run_told_has(line->key), HN_ERR_FORMAT,
                "%s/" HN_RUN_TOLD ": line %d: unknown option --%.60s", dir, line->at, line->key);
+    const hn_status fits = check_line(line, is_repeated);
+    if (fits != HN_OK)
+        return hn_fail_within(fits, "%s/" HN_RUN_TOLD ": line %d: ", dir, line->at);
     if (line->kind == HN_RUN_LINE_FALSE || line->kind == HN_RUN_LINE_NONE)
         return HN_OK; /* as if it were not there */
     const hn_status status = hn_run_told_set(t, line->key, line->text);
@@ -166,7 +205,7 @@ hn_status hn_run_told_read(hn_run_told *t, hn_run_file *file, hn_heap *heap, con
     *t = hn_run_told_nothing();
     HN_TRY(hn_run_told_open(file, heap, dir));
     for (int i = 0; i < file->n; i++)
-        HN_TRY(set_line(t, &file->lines[i], dir));
+        HN_TRY(set_line(t, &file->lines[i], i > 0 && !strcmp(file->lines[i].key, file->lines[i - 1].key), dir));
     HN_REQUIRE(t->model, HN_ERR_FORMAT, "%s/" HN_RUN_TOLD ": key model is missing", dir);
     return HN_OK;
 }

@@ -206,6 +206,16 @@ static void check_folder(hn_engine *engine, const char *digest)
     CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_FORMAT, "line 2: unknown option --rnak");
     sh("cd %s/odd && printf 'model = \"m\"\nrank = 1\nrank = 2\n' >run.toml", dir);
     CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_FORMAT, "line 3: rank: expected a key once");
+    static const char *const odd[][2] = {
+        { "rank = false", "line 2: --rank: expected a value, found false" },
+        { "rank = [1, 2]", "line 2: --rank: expected a value, found several" },
+        { "held = false", "line 2: --held: expected texts in quotes, found false" },
+        { "plain = []", "line 2: --plain: expected true or false, found an empty array" },
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        sh("cd %s/odd && printf 'model = \"m\"\n%s\n' >run.toml", dir, odd[i][0]);
+        CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_FORMAT, odd[i][1]);
+    }
 }
 
 /* What patience has counted outlives an interruption: a run whose evaluations get worse stops at the

@@ -36,6 +36,24 @@ quietly train --out again --steps 4
 want=$(digest)
 quietly "$hone" train run.toml
 is "run.toml" "$want" "$(digest)"
+# A line of a kind that its option does not take is refused: it took the word behind it, or was as if it were not there.
+while IFS='|' read -r line words; do
+    { sed '/^out/d; /^rank/d' run.toml; echo "$line"; } >odd.toml
+    refuses "odd.toml: line [0-9]+: ${line%% *}: expected $words" "$hone" train odd.toml --dry-run
+    status 2
+done <<'D'
+rank = true|a number or a text in quotes, found true
+rank = false|a number or a text in quotes, found false
+memory = false|a number or a text in quotes, found false
+held = false|a number or a text in quotes, found false
+rank = [4, 8]|one value, found several
+rank = []|a value, found an empty array
+rslora = "true"|true or false, found 'true'
+rslora = 1|true or false, found '1'
+rslora = []|a value, found an empty array
+rslora = [true, false]|one value, found several
+D
+shows '^trained' "$hone" train d.gguf --data c.jsonl --steps 4 --dry-run --out odd.toml
 
 # Each checkpoint as an adapter: its numbers are those of a run that ended there, and its contract holds; so too after a run that was
 # stopped at its end and goes on; and none of an earlier run stays.
