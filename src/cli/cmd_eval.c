@@ -129,6 +129,7 @@ static hn_status judge_all(judge *j, int n, char **operands, hn_heap *heap, FILE
 {
     const eval_args *args = j->args;
     judged all[HN_MAX_OPERANDS];
+    HN_REQUIRE(n > 1 || !args->force, HN_ERR_ARGUMENT, "--force: it is for adapters, of which none is given");
     HN_TRY(hn_machine_numerics(&args->machine, &j->numerics));
     HN_TRY(hn_setting_words_of(&j->words, heap, &args->settings, hn_finetune_setting, NULL));
     HN_TRY(hn_machine_engine(&args->machine, &j->engine));

@@ -18,7 +18,7 @@ typedef struct grads_args {
 #define SETTING(name, help) HN_SETTING(grads_args, settings, hn_finetune_setting, name, help)
 
 static const hn_option options[] = {
-    HN_LIST(grads_args, files, "data", "FILE[:WEIGHT]", "examples; may be given again"),
+    HN_LIST(grads_args, files, "data", "FILE", "examples; may be given again"),
     HN_OUT(grads_args, out, "out", "FILE", "where the gradients go, as safetensors"),
     HN_INT(grads_args, examples, "examples", "N", 0, INT32_MAX,
            "the first N examples are the batch (0: all)"),

@@ -296,7 +296,7 @@ static hn_status run_model(const train_args *args, const char *model, const hn_s
         HN_TRY(hn_option_int("threads", threads, 0, 256, &machine.threads));
     HN_TRY(hn_machine_engine(&machine, &engine));
     hn_status status =
-        hn_examples_told(&examples, engine, model, &args->files, &args->settings, hn_cache_folder());
+        hn_examples_of_epochs(&examples, engine, model, &args->files, &args->settings, hn_cache_folder());
     if (status == HN_OK)
         status = hn_data_check(engine, examples, out);
     if (status == HN_OK)

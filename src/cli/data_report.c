@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-hn_status hn_examples_told(hn_examples **out, hn_engine *engine, const char *model, const hn_list *files,
-                           const hn_settings *told, const char *digests)
+hn_status hn_examples_of_epochs(hn_examples **out, hn_engine *engine, const char *model, const hn_list *files,
+                                const hn_settings *told, const char *digests)
 {
     hn_heap heap;
     hn_setting_words words;
@@ -20,6 +20,28 @@ hn_status hn_examples_told(hn_examples **out, hn_engine *engine, const char *mod
     if (status == HN_OK)
         status = hn_examples_open(out, engine, &spec);
     hn_setting_words_close(&words);
+    return status;
+}
+
+static hn_status check_once(const hn_examples *examples)
+{
+    const hn_examples_file *file;
+    for (size_t i = 0; (file = hn_examples_get_file(examples, i)); i++)
+        HN_REQUIRE(!(file->weight < 1 || file->weight > 1), HN_ERR_ARGUMENT,
+                   "%s: a weight of %g: expected none, for it says how often an epoch of `hone train` has a file",
+                   file->path, file->weight);
+    return HN_OK;
+}
+
+hn_status hn_examples_told(hn_examples **out, hn_engine *engine, const char *model, const hn_list *files,
+                           const hn_settings *told, const char *digests)
+{
+    HN_TRY(hn_examples_of_epochs(out, engine, model, files, told, digests));
+    const hn_status status = check_once(*out);
+    if (status == HN_OK)
+        return HN_OK;
+    hn_examples_close(*out);
+    *out = NULL;
     return status;
 }
 

@@ -7,6 +7,9 @@
 #include "hone/examples.h"
 
 /* Files and settings of `told`; `digests`: a folder, or NULL. */
+hn_status hn_examples_of_epochs(hn_examples **out, hn_engine *engine, const char *model, const hn_list *files,
+                                const hn_settings *told, const char *digests);
+/* The same for who takes each example once: a file with a weight, which would say nothing, is refused. */
 hn_status hn_examples_told(hn_examples **out, hn_engine *engine, const char *model, const hn_list *files,
                            const hn_settings *told, const char *digests);
 /* A template that was typed, where no file has what one writes, is refused by name. Not of runs: a server hands them its own. */

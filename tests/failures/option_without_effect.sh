@@ -31,6 +31,14 @@ for command in "show-tokens hone:tiny" "eval hone:tiny --data"; do
 done
 wrong '--template all.jinja: expected messages' "$hone" grads d.gguf --data texts.jsonl --template all.jinja -o g.st
 
+# Of a file's weight, where every example is taken once; and of --force, where nothing is forced.
+for command in "show-tokens d.gguf" "eval d.gguf --data" "prove d.gguf --targets attn_q --data" "grads d.gguf -o g.st --data"; do
+    wrong 'c.jsonl: a weight of 0.5: expected none, for it says how often an epoch' "$hone" $command c.jsonl:0.5
+done
+quietly "$hone" train d.gguf --dry-run --data c.jsonl:0.5
+quietly "$hone" eval d.gguf --data c.jsonl:1
+wrong '--force: it is for adapters, of which none is given' "$hone" eval d.gguf --data c.jsonl --force
+
 # Of what gradients are of: an adapter has its own scale, which --rslora once multiplied.
 quietly "$hone" train d.gguf --data c.jsonl --out r --steps 2 --rank 2 --samples 0
 for word in "targets attn" "rank 4" "alpha 8" "seed 3" rslora; do
