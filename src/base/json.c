@@ -397,8 +397,9 @@ static const hn_json *find_twice(const hn_json *object, const hn_json **seen, si
     return NULL;
 }
 
-static hn_status check_keys(const hn_json_text *out, const char *name)
+static hn_status check_keys(const hn_json_text *out, const char *name, const hn_json_place *from)
 {
+    char line[32] = "";
     enum { FEW = 32 };
     for (size_t i = 0; i < out->n_values; i++) {
         const hn_json *object = &out->values[i], *few[FEW] = { NULL };
@@ -416,7 +417,9 @@ static hn_status check_keys(const hn_json_text *out, const char *name)
         const hn_json *twice = find_twice(object, many, slots);
         if (many != few)
             hn_free(out->heap, (void *)many);
-        HN_REQUIRE(!twice, HN_ERR_FORMAT, "%s: key \"%.64s\" is given twice in one object", name,
+        if (twice && from) /* where the text begins: where in it a key stood is not kept */
+            snprintf(line, sizeof line, "line %zu: ", from->line);
+        HN_REQUIRE(!twice, HN_ERR_FORMAT, "%s: %skey \"%.64s\" is given twice in one object", name, line,
                    twice->key);
     }
     return HN_OK;
@@ -459,7 +462,7 @@ hn_status hn_json_read_at(hn_heap *heap, const char *name, const hn_json_place *
         return status;
     }
     link_values(made);
-    const hn_status unique = check_keys(made, name);
+    const hn_status unique = check_keys(made, name, from);
     if (unique != HN_OK) {
         hn_json_free(made);
         return unique;

@@ -1,5 +1,6 @@
-/* Three kinds of keys: read, notes that are known to change nothing, and others. Of others only those with words
- * in them are refused, for a number or a truth value is nothing that a model would have learned to say. */
+/* Four kinds of keys: read, notes that are known to change nothing, what others say by it of which tokens count, and
+ * others. Of others only those with words in them are refused, for a number or a truth value is nothing that a model
+ * would have learned to say. */
 #include "data/keys.h"
 
 #include <string.h>
@@ -28,6 +29,13 @@ static const char notes[] =
     "author created created_at updated_at date time timestamp timestamps version difficulty quality "
     "chosen_model rejected_model chosen-model rejected-model chosen_source rejected_source meta "
     "metadata";
+
+/* By these, other programs' data sets say which tokens, turns or examples are trained, and how much: in numbers and
+ * truth values, which carry no words, and without which something else is trained. */
+static const char steering[] =
+    "labels label_mask loss loss_mask loss_masks loss_weight loss_weights weights mask masks masked supervised "
+    "trainable attention_mask assistant_mask assistant_masks completion_mask prompt_mask token_weights "
+    "sample_weight example_weight";
 
 /* Whether `words`, with blanks between, have this one. */
 static bool has_word(const char *words, const char *word)
@@ -72,11 +80,36 @@ static bool is_ignored(const char *key, const hn_record_options *options)
     return false;
 }
 
+static bool steers(const hn_json *v)
+{
+    return v->kind != HN_JSON_NULL &&
+           (has_word(steering, v->key) || (v->kind == HN_JSON_BOOL && !strcmp(v->key, "label")));
+}
+
+static hn_status refuse_steering(const char *what, const char *key)
+{
+    return hn_fail(HN_ERR_FORMAT,
+                   "%skey '%.60s': it says what is trained, and nothing reads it here: expected weight of an example or a "
+                   "message, or weights beside ids; --ignore-field %.60s passes over it",
+                   what, key, key);
+}
+
+hn_status hn_keys_check_message(const hn_json *message, const hn_record_options *options)
+{
+    for (const hn_json *v = hn_json_first(message); v; v = v->next)
+        if (steers(v) && !is_ignored(v->key, options))
+            return refuse_steering("a message: ", v->key);
+    return HN_OK;
+}
+
 hn_status hn_keys_check_part(const hn_json *part, const char *what, const char *used,
                              const hn_record_options *options)
 {
     if (part->kind != HN_JSON_OBJECT)
         return HN_OK;
+    for (const hn_json *v = hn_json_first(part); v; v = v->next)
+        if (steers(v) && !is_ignored(v->key, options))
+            return refuse_steering("", v->key);
     for (const hn_json *v = hn_json_first(part); v; v = v->next)
         HN_REQUIRE(has_word(used, v->key) || hn_key_is_note(v->key) ||
                        is_ignored(v->key, options) || !hn_json_has_words(v),
@@ -107,6 +140,10 @@ hn_status hn_keys_check(const hn_json *example, hn_data_format format,
         HN_REQUIRE(!hn_json_get(example, of_turns[i]) || is_ignored(of_turns[i], options),
                    HN_ERR_FORMAT, "%s: expected it in a message, found it in the example: "
                    "--ignore-field %s passes over it", of_turns[i], of_turns[i]);
+    for (const hn_json *v = hn_json_first(example); v; v = v->next)
+        if (steers(v) && !has_word(used, v->key) && !is_ignored(v->key, options) &&
+            !(options->is_forced && is_of_another(example, format, v->key)))
+            return refuse_steering("", v->key);
     for (const hn_json *v = hn_json_first(example); v; v = v->next)
         HN_REQUIRE(has_word(used, v->key) || hn_key_is_note(v->key) ||
                        is_ignored(v->key, options) || !hn_json_has_words(v) ||

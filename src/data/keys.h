@@ -1,6 +1,6 @@
 /* keys.h: which keys of an example are read, and which are known to change nothing. Any other that
  * carries words is refused by name: words that nothing reads are not trained, and nobody would
- * know. Numbers and truth values carry none. */
+ * know. Numbers and truth values carry none; those of a key by which others say what is trained are refused too. */
 #ifndef HN_DATA_KEYS_H
 #define HN_DATA_KEYS_H
 
@@ -17,5 +17,7 @@ hn_status hn_keys_check(const hn_json *example, hn_data_format format,
 /* The keys of a part of it: `used` are those that are read, with a blank between. */
 hn_status hn_keys_check_part(const hn_json *part, const char *what, const char *used,
                              const hn_record_options *options);
+/* Of a message, whose words are asked of the template (data/unread.h), only what says whether it is trained. */
+hn_status hn_keys_check_message(const hn_json *message, const hn_record_options *options);
 
 #endif

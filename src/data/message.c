@@ -60,8 +60,12 @@ static hn_status add_weight(hn_record *record, const hn_json *message_or_null)
 }
 
 /* Parts of text as one, since few templates read parts. Anything but text has no tokens. */
-static hn_status join_parts(hn_tree *tree, const hn_json *parts, hn_tree_node *to)
+static hn_status join_parts(hn_tree *tree, const hn_json *parts, const hn_record_options *options,
+                            hn_tree_node *to)
 {
+    for (const hn_json *p = hn_json_first(parts); p; p = p->next)
+        if (hn_json_get(p, "text")) /* of others the type is what is wrong */
+            HN_TRY(hn_keys_check_part(p, "a part of content", "type text", options));
     hn_str joined = hn_str_on(tree->heap);
     for (const hn_json *p = hn_json_first(parts); p; p = p->next) {
         const hn_json *type = hn_json_get(p, "type"), *text = hn_json_get(p, "text");
@@ -142,20 +146,21 @@ static hn_status check_role(const hn_json *message)
                    role);
 }
 
-static hn_status add_message(hn_record *record, bool text_calls, const hn_json *message,
+static hn_status add_message(hn_record *record, const hn_record_options *options, const hn_json *message,
                              hn_tree_node *to)
 {
     hn_tree *tree = &record->tree;
     hn_tree_node made = hn_tree_new(tree, HN_JSON_OBJECT);
     HN_TRY(check_role(message));
+    HN_TRY(hn_keys_check_message(message, options));
     HN_TRY(add_weight(record, message));
     for (const hn_json *v = hn_json_first(message); v; v = v->next) {
         if (!strcmp(v->key, "weight") || !strcmp(v->key, "train") || !strcmp(v->key, "training"))
             continue;
         if (!strcmp(v->key, "content") && v->kind == HN_JSON_ARRAY)
-            HN_TRY(join_parts(tree, v, &made));
+            HN_TRY(join_parts(tree, v, options, &made));
         else if (!strcmp(v->key, "tool_calls") && v->kind != HN_JSON_NULL)
-            HN_TRY(add_calls(tree, text_calls, v, &made));
+            HN_TRY(add_calls(tree, options->text_calls, v, &made));
         else
             hn_tree_add(tree, &made, v->key, v);
     }
@@ -170,7 +175,7 @@ hn_status hn_messages_add(hn_record *record, const hn_record_options *options,
                "messages: expected an array, found %s",
                messages ? hn_json_kind_text(messages->kind) : "nothing");
     for (const hn_json *m = hn_json_first(messages); m; m = m->next)
-        HN_TRY(add_message(record, options->text_calls, m, to));
+        HN_TRY(add_message(record, options, m, to));
     return HN_OK;
 }
 
@@ -245,7 +250,7 @@ static hn_status add_turn(hn_record *record, const hn_record_options *options,
                "conversations: expected objects with from and value, found %s",
                hn_json_kind_text(turn->kind));
     if (hn_json_get(turn, "role")) /* OpenAI's messages under the other name */
-        return add_message(record, options->text_calls, turn, to);
+        return add_message(record, options, turn, to);
     HN_TRY(hn_keys_check_part(turn, "a turn", "from value weight train training", options));
     HN_TRY(hn_json_want_string(hn_json_get(turn, "from"), "from of a turn", &from));
     HN_TRY(hn_json_want_string(value, "value of a turn", &text));

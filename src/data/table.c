@@ -151,10 +151,20 @@ static bool is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-/* A number or a truth value, as a column of scores has it. */
+/* A number, as a column of scores has it. */
 static bool is_bare(const hn_str *cell)
 {
     return cell->length && strspn(cell->text, "+-0123456789.eE") == cell->length;
+}
+
+/* Truth as JSON, Python and spreadsheets write it; NULL: none. */
+static const char *truth_of(const hn_str *cell)
+{
+    static const char *const forms[] = { "true", "True", "TRUE", "false", "False", "FALSE" };
+    for (int i = 0; i < 6; i++)
+        if (!strcmp(cell->text, forms[i]))
+            return forms[i / 3 * 3];
+    return NULL;
 }
 
 static hn_status write_cell(const char *name, hn_heap *heap, const hn_str *cell, hn_json_writer *json)
@@ -171,6 +181,11 @@ static hn_status write_cell(const char *name, hn_heap *heap, const hn_str *cell,
     hn_json_key(json, name);
     if ((is_value || !is_text) && !cell->length) {
         hn_json_add_null(json);
+        return HN_OK;
+    }
+    const char *truth = is_value || is_text ? NULL : truth_of(cell);
+    if (truth) {
+        hn_json_add_bool(json, *truth == 't');
         return HN_OK;
     }
     if (!is_value && !is_list && (is_text || !is_bare(cell))) {

@@ -174,6 +174,48 @@ static hn_status check_content(search *s, size_t i, const hn_json *message)
     return found ? HN_OK : check_thought(s, i, message, hn_json_string(content));
 }
 
+static bool is_ignored(const search *s, const char *key)
+{
+    for (int i = 0; i < s->rule->n_ignored; i++)
+        if (!strcmp(s->rule->ignored[i], key))
+            return true;
+    return false;
+}
+
+/* The calls with another in place of call k, whose function, if it has one apart, is this. */
+static const hn_json *with_call(search *s, const hn_json *calls, size_t k, const hn_json *other, bool of_function)
+{
+    hn_tree *tree = &s->example->record.tree;
+    hn_tree_node list = hn_tree_new(tree, HN_JSON_ARRAY);
+    size_t j = 0;
+    for (const hn_json *c = hn_json_first(calls); c; c = c->next, j++)
+        hn_tree_add(tree, &list, NULL,
+                    j != k ? c : of_function ? with_value(s, c, "function", other).value : other);
+    return list.value;
+}
+
+/* Every key of a call, or of its function: arguments may be none, and of others nothing may be there. */
+static hn_status check_call(search *s, size_t i, const hn_json *message, const hn_json *calls, size_t k,
+                            const hn_json *of, bool of_function)
+{
+    static const char *const known[] = { "id", "type", "name", "index", "function" };
+    const hn_json none = { .kind = HN_JSON_OBJECT }, none_as_text = text_value("{}");
+    for (const hn_json *v = hn_json_first(of); v; v = v->next) {
+        bool same = is_ignored(s, v->key) || hn_key_is_note(v->key) || !hn_json_has_words(v);
+        for (size_t j = 0; j < sizeof known / sizeof *known; j++)
+            same = same || !strcmp(v->key, known[j]);
+        if (same)
+            continue;
+        const hn_json *other = strcmp(v->key, "arguments") ? NULL : v->kind == HN_JSON_STRING ? &none_as_text : &none;
+        const hn_json *made = with_value(s, of, v->key, other).value;
+        HN_TRY(hn_tree_status(&s->example->record.tree));
+        HN_TRY(try_value(s, i, message, "tool_calls", with_call(s, calls, k, made, of_function), &same));
+        if (same)
+            HN_TRY(name_it(s, "'%.40s' of tool call %zu of message %zu", v->key, k + 1, i + 1));
+    }
+    return HN_OK;
+}
+
 static hn_status check_calls(search *s, size_t i, const hn_json *message, const hn_json *calls)
 {
     hn_tree *tree = &s->example->record.tree;
@@ -188,6 +230,10 @@ static hn_status check_calls(search *s, size_t i, const hn_json *message, const 
         HN_TRY(try_value(s, i, message, "tool_calls", k || call->next ? some.value : NULL, &same));
         if (same)
             return name_it(s, "tool call %zu of message %zu", k + 1, i + 1);
+        const hn_json *function = hn_json_get(call, "function");
+        HN_TRY(check_call(s, i, message, calls, k, call, false));
+        if (function)
+            HN_TRY(check_call(s, i, message, calls, k, function, true));
     }
     return HN_OK;
 }
@@ -220,14 +266,6 @@ static bool is_known(const hn_json *message, const char *key)
                           !strcmp(hn_json_string(role), "function"));
     return !strcmp(key, "role") || !strcmp(key, "content") || !strcmp(key, "tool_call_id") ||
            (is_tool && !strcmp(key, "name")) || hn_key_is_note(key);
-}
-
-static bool is_ignored(const search *s, const char *key)
-{
-    for (int i = 0; i < s->rule->n_ignored; i++)
-        if (!strcmp(s->rule->ignored[i], key))
-            return true;
-    return false;
 }
 
 static hn_status check_message(search *s, size_t i, const hn_json *message)

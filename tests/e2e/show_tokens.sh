@@ -37,6 +37,10 @@ shows "the end of the turn" '^\+ assistant +257  <\|im_end\|>$' "$hone" show-tok
 shows "what is not" '^\. user +105  i$' "$hone" show-tokens m.gguf chats.jsonl
 shows "a newline in its line" '^\+ assistant +10  \\n$' "$hone" show-tokens m.gguf chats.jsonl
 shows "half a character" '\\xc3$' "$hone" show-tokens m.gguf chats.jsonl
+printf 'prompt,completion,label,good\nq,a,true,TRUE\nq,b,False,no\n' >labels.csv
+refuses 1 "labels.csv: line 3: key 'good'" "$hone" show-tokens m.gguf labels.csv
+sed 's/,no$/,false/' labels.csv >truth.csv
+shows "truth in a table" '^truth.csv: unpaired-preference, 2 examples' "$hone" show-tokens m.gguf truth.csv
 shows "the summary" '^chats.jsonl: messages, 2 examples, sha256 ' "$hone" show-tokens m.gguf chats.jsonl
 shows "the counts" '^2 examples to train: 2 sequences, ' "$hone" show-tokens m.gguf chats.jsonl
 shows "the histogram" '^ +4-7 +1  #' "$hone" show-tokens m.gguf chats.jsonl

@@ -141,6 +141,58 @@ static void names_keys(void)
           NULL);
 }
 
+/* What others say in numbers and truth values of which tokens and turns are trained. */
+static void names_what_steers(void)
+{
+    static const char *const leave[] = { "loss", "labels" };
+    const hn_dataset_options ignoring = { .rule = { .ignored = leave, .n_ignored = 2 } };
+    const hn_data_file forced = { .format = "text" };
+    const hn_dataset_options as_text = { .files = &forced };
+    check_group("steering");
+    refuses("{\"ids\":[5,6,7],\"labels\":[-100,6,7]}", "line 1: key 'labels': it says what is trained");
+    refuses("{\"ids\":[5,6,7],\"attention_mask\":[0,1,1]}", "key 'attention_mask'");
+    refuses("{\"messages\":[" MU("q") "," MA("a") "],\"weights\":[0,1]}", "key 'weights'");
+    refuses("{\"messages\":[" MU("q") "," MA("a") "],\"label\":false}", "key 'label'");
+    refuses("{\"prompt\":\"p\",\"chosen\":\"c\",\"rejected\":\"r\",\"label\":true}", "key 'label'");
+    refuses("{\"messages\":[" MU("q") ",{\"role\":\"assistant\",\"content\":\"a\",\"loss\":false}]}",
+            "a message: key 'loss'");
+    refuses("{\"conversations\":[{\"from\":\"human\",\"value\":\"q\"},{\"from\":\"gpt\",\"value\":\"a\",\"loss\":0}]}",
+            "key 'loss'");
+    takes("{\"ids\":[5,6,7],\"labels\":[-100,6,7]}", &ignoring);
+    takes("{\"messages\":[" MU("q") ",{\"role\":\"assistant\",\"content\":\"a\",\"loss\":false}]}", &ignoring);
+    takes("{\"ids\":[5,6,7],\"labels\":null}", NULL);
+    takes("{\"text\":\"t\",\"label\":1}", NULL); /* of a classifier */
+    takes("{\"text\":\"t\",\"ids\":[5,6],\"weights\":[0,1]}", &as_text);
+}
+
+/* Parts of a message that the template is never shown, or that stand within a call that it writes. */
+static void names_what_is_within(void)
+{
+    static const char *const leave[] = { "cache_control", "output" };
+    const hn_dataset_options ignoring = { .rule = { .ignored = leave, .n_ignored = 2 } };
+    static const char part[] = "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\","
+                               "\"cache_control\":{\"type\":\"ephemeral\"}}]}," MA("a") "]}";
+#define CALL(more, in) "{\"messages\":[" MU("q") ",{\"role\":\"assistant\",\"content\":\"a\",\"tool_calls\":[{\"id\":\"c1\"," \
+                       "\"type\":\"function\"" more ",\"function\":{\"name\":\"f\",\"arguments\":{\"x\":\"y\"}" in "}}]}]}"
+    check_group("within");
+    refuses(part, "a part of content: key 'cache_control'");
+    takes(part, &ignoring);
+    data_bench_template(&bench, "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}{% for c in m.tool_calls %}"
+                                "{{ c.function.name }} {{ c.function.arguments | tojson }}{% endfor %}<|im_end|>\n{% endfor %}"
+                                "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}");
+    takes(CALL("", ""), NULL);
+    takes(CALL("", ",\"strict\":true"), NULL);
+    refuses(CALL("", ",\"output\":\"42\""), "'output' of tool call 1 of message 2");
+    refuses(CALL(",\"output\":\"42\"", ""), "'output' of tool call 1 of message 2");
+    takes(CALL("", ",\"output\":\"42\""), &ignoring);
+    data_bench_template(&bench, "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}{% for c in m.tool_calls %}"
+                                "{{ c.function.name }}{% endfor %}<|im_end|>\n{% endfor %}"
+                                "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}");
+    refuses(CALL("", ""), "'arguments' of tool call 1 of message 2");
+    CHECK_OK(hn_chat_format_add_meta(bench.chat, &bench.meta));
+#undef CALL
+}
+
 /* A template that writes a user's and an assistant's content, and nothing else. */
 static const char narrow[] =
     "{% for m in messages %}{% if m.role in ['user', 'assistant'] %}<|im_start|>{{ m.role }}\n"
@@ -210,6 +262,8 @@ int main(int argc, char **argv)
     refuses_two_questions();
     weighs_turns();
     names_keys();
+    names_what_steers();
+    names_what_is_within();
     names_what_is_not_written();
     refuses_silence();
     data_bench_close(&bench);

@@ -173,6 +173,7 @@ static void names_mistakes(void)
     refuses("[{\"text\":\"a\"}", "expected ']' of the array");
     refuses("[{\"text\":\"a\"},]", "expected an example before ']'");
     refuses("[{\"text\":\"a\"}] x", "expected the end after");
+    refuses("{\"text\":\"a\"}\n{\"text\":\"a\",\"text\":\"b\"}", "line 2: key \"text\" is given twice");
     refuses("{\"text\":\"a\"}\n{\"prompt\":\"a\",\"completion\":\"b\"}",
             "line 2: expected text, as before it in the file, found prompt-completion");
     refuses("{\"txt\":\"a\",\"b\":1}", "line 1: expected an example with messages");
