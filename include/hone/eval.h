@@ -19,7 +19,8 @@ typedef struct hn_lm_estimate {
 
 typedef struct hn_lm_perplexity_options {
     size_t size;
-    int64_t chunk;       /* tokens that are run together; of each chunk the second half is judged; 0: 512 */
+    int64_t chunk;       /* tokens that are run together; of each chunk the second half is judged; 0: 512, or the
+                          * model's context where that is less; more is HN_ERR_ARGUMENT */
     int64_t max_chunks;  /* 0: all that are full */
     const char *cache;   /* as hn_lm_session_options */
     const char *save;    /* writes the logits there: safetensors; or NULL */
@@ -51,7 +52,7 @@ HN_API hn_status hn_lm_logits_of(hn_lm *lm, const int32_t *ids, size_t n, const 
 
 typedef struct hn_lm_imatrix_options {
     size_t size;
-    int64_t chunk;       /* tokens that are run together; 0: 512 */
+    int64_t chunk;       /* tokens that are run together; 0: as above */
     int64_t max_chunks;  /* 0: all that are full */
     const char *dataset; /* its name, for the file; NULL: "" */
     int32_t overwrite;

@@ -17,14 +17,12 @@ typedef struct imatrix_args {
 
 static const hn_option options[] = {
     HN_OUT(imatrix_args, out, "out", "OUT.gguf", "required"),
-    HN_INT(imatrix_args, chunk, "chunk", "N", 2, 1048576, "tokens run together; default 512"),
+    HN_INT(imatrix_args, chunk, "chunk", "N", 2, 1048576, "tokens run together; default 512, or the model's context where that is less"),
     HN_INT(imatrix_args, chunks, "chunks", "N", 1, INT32_MAX, "at most so many; default: all"),
     HN_DEVICE_OPTIONS(imatrix_args),
     HN_IGNORE_OPTION(imatrix_args),
     HN_OPTION_END,
 };
-
-static const imatrix_args defaults = { .chunk = 512 };
 
 static hn_status run_model(const imatrix_args *args, const hn_opened *opened, const char *file, FILE *out)
 {
@@ -61,7 +59,6 @@ const hn_command hn_cmd_imatrix = {
     .summary = "measure which inputs of a model's matrices matter",
     .example = "imatrix m.gguf text.txt --out i.gguf",
     .options = options,
-    .defaults = &defaults,
     .args_size = sizeof(imatrix_args),
     .min_operands = 2,
     .max_operands = 2,

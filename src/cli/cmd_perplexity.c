@@ -20,7 +20,7 @@ typedef struct perplexity_args {
 } perplexity_args;
 
 static const hn_option options[] = {
-    HN_INT(perplexity_args, chunk, "chunk", "N", 4, 1048576, "tokens run together; default 512"),
+    HN_INT(perplexity_args, chunk, "chunk", "N", 4, 1048576, "tokens run together; default 512, or the model's context where that is less"),
     HN_INT(perplexity_args, chunks, "chunks", "N", 1, INT32_MAX, "at most so many; default: all"),
     HN_OUT(perplexity_args, save, "save", "FILE", "write the logits there (safetensors)"),
     HN_TEXT(perplexity_args, against, "against", "FILE", "compare with logits so saved"),
@@ -36,8 +36,6 @@ static const hn_option_rule rules[] = {
     HN_LORA_RULES,
     { NULL, 0, NULL, NULL },
 };
-
-static const perplexity_args defaults = { .chunk = 512 };
 
 static hn_status print_json(const hn_lm_perplexity *p, hn_lm_numerics numerics, hn_heap *heap,
                             FILE *out)
@@ -124,7 +122,6 @@ const hn_command hn_cmd_perplexity = {
     .example = "perplexity m.gguf text.txt",
     .options = options,
     .rules = rules,
-    .defaults = &defaults,
     .args_size = sizeof(perplexity_args),
     .min_operands = 2,
     .max_operands = 2,

@@ -15,12 +15,17 @@ static hn_status check_ids(const char *name, const hn_lm *lm, const int32_t *ids
     return hn_lm_want_model(lm);
 }
 
-static hn_status check_chunks(const char *name, int64_t *chunk, int64_t max_chunks, int64_t least)
+/* A chunk longer than the model was made for would be judged, or weighed, by positions that it has never seen. */
+static hn_status check_chunks(const char *name, const hn_lm *lm, int64_t *chunk, int64_t max_chunks, int64_t least)
 {
-    *chunk = *chunk ? *chunk : DEFAULT_CHUNK;
+    const int64_t longest = hn_hparams_longest(hn_model_hparams(lm->model));
+    if (!*chunk)
+        *chunk = longest > 0 && longest < DEFAULT_CHUNK ? longest : DEFAULT_CHUNK;
     HN_REQUIRE(*chunk >= least && *chunk <= 1048576 && max_chunks >= 0, HN_ERR_ARGUMENT,
                "%s: chunk %lld, max_chunks %lld: expected %lld to 1048576, and at least 0", name, (long long)*chunk,
                (long long)max_chunks, (long long)least);
+    HN_REQUIRE(longest <= 0 || *chunk <= longest, HN_ERR_ARGUMENT,
+               "%s: a chunk of %lld tokens: the model was made for %lld", lm->path, (long long)*chunk, (long long)longest);
     return HN_OK;
 }
 
@@ -48,7 +53,7 @@ hn_status hn_lm_perplexity_of(hn_lm *lm, const int32_t *ids, size_t n, const hn_
     HN_TRY(check_ids("hn_lm_perplexity_of", lm, ids, n));
     HN_TRY(hn_lm_want_words(lm));
     HN_TRY(hn_take_struct("hn_lm_perplexity_options", options, sizeof o, &o));
-    HN_TRY(check_chunks("hn_lm_perplexity_options", &o.chunk, o.max_chunks, 4));
+    HN_TRY(check_chunks("hn_lm_perplexity_options", lm, &o.chunk, o.max_chunks, 4));
     hn_perplexity_options inner = { .chunk = o.chunk, .max_chunks = o.max_chunks, .bos = bos_of(lm),
                                     .save = hn_take_sink(o.save, o.overwrite), .against = o.against,
                                     .adapters = &lm->adapters, .progress = hn_engine_tell,
@@ -103,7 +108,7 @@ hn_status hn_lm_write_imatrix(hn_lm *lm, const int32_t *ids, size_t n, const cha
     HN_TRY(check_ids("hn_lm_write_imatrix", lm, ids, n));
     HN_TRY(hn_lm_want_words(lm));
     HN_TRY(hn_take_struct("hn_lm_imatrix_options", options, sizeof o, &o));
-    HN_TRY(check_chunks("hn_lm_imatrix_options", &o.chunk, o.max_chunks, 2));
+    HN_TRY(check_chunks("hn_lm_imatrix_options", lm, &o.chunk, o.max_chunks, 2));
     HN_REQUIRE(!lm->adapters.n, HN_ERR_UNSUPPORTED, "%s: activations with adapters: expected the model alone", lm->path);
     const hn_imatrix_options inner = { .chunk = o.chunk, .max_chunks = o.max_chunks, .bos = bos_of(lm),
                                        .dataset = o.dataset ? o.dataset : "", .progress = hn_engine_tell,

@@ -206,7 +206,9 @@ static hn_status run(merging *m, hn_lm_merge_report *report)
     HN_TRY(open_input(m));
     HN_TRY(read_type(m));
     HN_TRY(reserve(report, m->opened));
-    m->inner.text = (hn_divergence_text){ .tokens = m->held.encoding.ids, .chunk = CHUNK, .bos = m->held.bos,
+    const int64_t longest = hn_hparams_longest(hn_model_hparams(m->opened));
+    m->inner.text = (hn_divergence_text){ .tokens = m->held.encoding.ids, .bos = m->held.bos,
+                                          .chunk = longest > 1 && longest < CHUNK ? longest : CHUNK,
                                           .n = m->held.encoding.n < MOST_TOKENS ? m->held.encoding.n : MOST_TOKENS };
     return hn_merge(&m->engine->heap, m->pool, m->run, m->opened, &m->adapters,
                     hn_take_sink(m->out, m->o.overwrite), &m->inner, &watch, &report->inner);

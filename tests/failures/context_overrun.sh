@@ -12,6 +12,11 @@ refuses "$says" "$hone" train m.gguf --data d.jsonl --out run --dry-run
 refuses "$says" "$hone" train m.gguf --data d.jsonl --out run
 refuses "$says" "$hone" eval m.gguf --data d.jsonl
 refuses "$says" "$hone" eval m.gguf --data d.jsonl --max-length 1000
+for i in 1 2 3 4 5 6 7 8; do echo "$words"; done >text.txt
+for command in "perplexity m.gguf text.txt" "imatrix m.gguf text.txt --out i.gguf"; do
+    refuses 'm.gguf: a chunk of 65 tokens: the model was made for 64' "$hone" $command --chunk 65
+    takes "$hone" $command
+done
 refuses 'line 2: expected at most 32 tokens, as --max-length says' "$hone" show-tokens m.gguf d.jsonl --max-length 32
 takes "$hone" show-tokens m.gguf d.jsonl --too-long keep-start --examples 0
 grep -q 'longest 64$' out || { cat out; fail "keep-start keeps 64"; }
