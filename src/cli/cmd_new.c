@@ -19,7 +19,7 @@ typedef struct new_args {
 static const hn_option options[] = {
     HN_RESULT(new_args, result, 1),
     HN_TEXT(new_args, type, "type", "TYPE", "of the weights, as for quantize; default f32"),
-    HN_LIST(new_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; may be repeated"),
+    HN_LIST(new_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; the first that names one counts; may be repeated"),
     HN_TEXT(new_args, name, "name", "TEXT", "general.name (random)"),
     HN_TEXT(new_args, tokenizer, "tokenizer", "FILE",
             "take the tokenizer and chat template of this GGUF file or Hugging Face directory"),

@@ -17,7 +17,7 @@ typedef struct quantize_args {
 static const hn_option options[] = {
     HN_RESULT(quantize_args, result, 1),
     HN_TEXT(quantize_args, imatrix, "imatrix", "FILE", "weigh errors by the activations there"),
-    HN_LIST(quantize_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; may be repeated"),
+    HN_LIST(quantize_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; the first that names one counts; may be repeated"),
     HN_IGNORE_OPTION(quantize_args),
     HN_FLAG(quantize_args, requantize, "requantize", "allow weights that were quantised before"),
     HN_THREADS_OPTION(quantize_args),

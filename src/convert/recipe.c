@@ -257,17 +257,30 @@ void hn_recipe_mark_values(const char *name, bool has_values[HN_MAX_LAYERS])
         has_values[layer] = true;
 }
 
+/* Which of --keep decides for a tensor: the first that names it; n_keep: none. */
+static int kept_by(const hn_recipe_model *model, const char *name)
+{
+    int k = 0;
+    while (k < model->n_keep && !hn_pattern_matches(model->keep[k].pattern, name))
+        k++;
+    return k;
+}
+
 hn_status hn_recipe_check_keep(const hn_recipe_model *model, const hn_weight_entry *entries, size_t n)
 {
     for (int k = 0; k < model->n_keep; k++) {
-        bool is_named = false, is_any = false;
+        bool is_named = false, is_free = false, is_any = false;
         for (size_t i = 0; i < n && !is_any; i++) {
             const bool is = hn_pattern_matches(model->keep[k].pattern, entries[i].name);
+            const bool may = is && may_change(entries[i].name, &entries[i].type);
             is_named = is_named || is;
-            is_any = is && may_change(entries[i].name, &entries[i].type);
+            is_free = is_free || may;
+            is_any = may && kept_by(model, entries[i].name) == k;
         }
         HN_REQUIRE(is_any, HN_ERR_ARGUMENT, "--keep %s=%s: %s", model->keep[k].pattern, hn_dtype_name(model->keep[k].dtype),
-                   is_named ? "such tensors stay as they are" : "no tensor has such a name");
+                   is_free    ? "all that it names is another's before it: the first that names a tensor counts"
+                   : is_named ? "such tensors stay as they are"
+                              : "no tensor has such a name");
     }
     return HN_OK;
 }
@@ -277,9 +290,9 @@ hn_dtype hn_recipe_meant(const hn_recipe *recipe, const hn_recipe_model *model, 
 {
     if (!may_change(name, shape))
         return current;
-    for (int i = 0; i < model->n_keep; i++)
-        if (hn_pattern_matches(model->keep[i].pattern, name))
-            return model->keep[i].dtype;
+    const int kept = kept_by(model, name);
+    if (kept < model->n_keep)
+        return model->keep[kept].dtype;
     return hn_is_block(recipe->dtype) ? mixed(recipe, model, name, shape) : recipe->dtype;
 }
 

@@ -52,6 +52,10 @@ wrong '--imatrix: no tensor is encoded in blocks' "$hone" quantize d.gguf q.gguf
 quietly "$hone" quantize d.gguf q.gguf q4_0 --imatrix i.gguf
 wrong '--keep none\*=f16: no tensor has such a name' "$hone" quantize d.gguf p.gguf q4_0 --keep 'none*=f16'
 wrong '--keep \*_norm.weight=f16: such tensors stay as they are' "$hone" quantize d.gguf p.gguf q4_0 --keep '*_norm.weight=f16'
+wrong '--keep blk.0.attn_q.weight=f32: all that it names is another.s before it' \
+    "$hone" quantize d.gguf p.gguf q4_0 --keep 'blk.*.attn_q.weight=f16' --keep 'blk.0.attn_q.weight=f32'
+quietly "$hone" quantize d.gguf p.gguf q4_0 --keep 'blk.0.attn_q.weight=f32' --keep 'blk.*.attn_q.weight=f16'
+rm p.gguf
 wrong '--keep none=f16: no tensor' "$hone" new llama n.gguf --keep none=f16
 wrong 'k_eq_v=true: llama has values of its own' "$hone" new llama n.gguf k_eq_v=true
 quietly "$hone" new gemma4 n.gguf k_eq_v=true layers=6 width=64
