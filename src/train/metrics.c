@@ -23,16 +23,21 @@ size_t hn_resident_bytes(void)
     return kib * 1024;
 }
 
-/* Bytes of the lines that stand: whole ones, of steps up to `step`. */
-static size_t standing(const char *text, size_t bytes, int64_t step)
+/* Bytes of the lines that stand: whole ones, of steps up to `step`. What was said of a run that had ended is said anew at
+ * its end, so a verdict does not stand. */
+static size_t standing(const char *text, size_t bytes, int64_t step, bool *has_samples)
 {
     size_t end = 0;
     for (size_t at = 0; at < bytes;) {
         const char *newline = memchr(text + at, '\n', bytes - at);
         const char *key = "{\"step\":";
-        if (!newline || strncmp(text + at, key, strlen(key)) ||
-            strtoll(text + at + strlen(key), NULL, 10) > step)
+        if (!newline || strncmp(text + at, key, strlen(key)))
             break;
+        char *behind;
+        const int64_t of = strtoll(text + at + strlen(key), &behind, 10);
+        if (of > step || !strncmp(behind, ",\"verdict\":", 11))
+            break;
+        *has_samples = of == step && !strncmp(behind, ",\"samples\":", 11);
         end = at = (size_t)(newline - text) + 1;
     }
     return end;
@@ -45,7 +50,7 @@ hn_status hn_metrics_open(hn_metrics *m, hn_heap *heap, const char *path, int64_
     size_t bytes = 0, keep = 0;
     if (step > 0 && hn_os_is_there(path)) {
         HN_TRY(hn_file_read(heap, path, (size_t)1 << 34, &old, &bytes));
-        keep = standing(old, bytes, step);
+        keep = standing(old, bytes, step, &m->has_samples);
         hn_free(heap, old);
     }
     return hn_out_file_append(&m->file, path, keep);

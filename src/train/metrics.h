@@ -22,6 +22,7 @@ typedef struct hn_metrics {
     hn_heap *heap;
     hn_out_file file;
     hn_str line;
+    bool has_samples; /* when it was opened there was a line of samples of that step */
 } hn_metrics;
 
 /* Goes on with `path`: lines of steps past `step` are cut off, as is half a line. */

@@ -326,9 +326,11 @@ static hn_status evaluate_first(hn_train_run *r, const hn_train_watch *watch)
 static hn_status go(hn_train_run *r, const hn_train_watch *watch)
 {
     HN_TRY(evaluate_first(r, watch));
-    if (!r->state.step)
-        HN_TRY(hn_run_sample(r, watch->cancel));
     bool stops = r->config.patience && r->state.n_worse >= r->config.patience;
+    /* A run may have ended between a checkpoint and its answers. */
+    const bool was_due = stops || r->state.step == r->n_steps || r->state.step % save_interval(r) == 0;
+    if (was_due && !r->metrics.has_samples)
+        HN_TRY(hn_run_sample(r, watch->cancel));
     int64_t saved = r->is_resumed ? r->state.step : -1;
     while (r->state.step < r->n_steps && !stops && !hn_is_cancelled(watch->cancel)) {
         HN_TRY(run_step(r, watch));

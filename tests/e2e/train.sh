@@ -103,6 +103,12 @@ rm along/adapter.gguf along/step-00000006.ckpt
 quietly along --out along --samples-along --resume
 is "the same bits again" "$want" "$(digest)"
 is "answers again" "0 2 4 6 true true true" "$(said along)"
+rm along/adapter.gguf along/step-00000006.ckpt # as if it had been killed between a checkpoint and its answers
+grep -v '^{"step":[456],"samples":' along/metrics.jsonl >cut && mv cut along/metrics.jsonl
+quietly along --out along --samples-along --resume
+is "answers of a checkpoint without any" "0 2 4 6 true true true" "$(said along)"
+quietly along --out along --samples-along --resume
+is "one verdict, of the last end" 1 "$(grep -c '"verdict":' along/metrics.jsonl)"
 quietly along --out magnitudes --samples-along --targets attn:dora
 is "answers with magnitudes" "0 2 4 6 true true true" "$(said magnitudes)"
 quietly along --out wholly --samples-along --targets all:full --rank 16 # the default again, which whole tensors have not
