@@ -46,7 +46,8 @@ typedef struct hn_lm_logits_options {
     const char *plan;  /* of memory, as hn_exec_plan_name gives it; NULL: "inplace" */
 } hn_lm_logits_options;
 
-/* What the model gives after each id of a sequence: n times hn_lm_vocabulary numbers, `room` of them at least. */
+/* What the model gives after each id of a sequence, which is no longer than its context: n times hn_lm_vocabulary numbers, `room` of
+ * them at least. */
 HN_API hn_status hn_lm_logits_of(hn_lm *lm, const int32_t *ids, size_t n, const hn_lm_logits_options *options_or_null,
                                  float *logits, size_t room);
 

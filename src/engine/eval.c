@@ -77,6 +77,9 @@ hn_status hn_lm_logits_of(hn_lm *lm, const int32_t *ids, size_t n, const hn_lm_l
     HN_TRY(check_ids("hn_lm_logits_of", lm, ids, n));
     HN_TRY(hn_take_struct("hn_lm_logits_options", options, sizeof o, &o));
     HN_REQUIRE(n > 0, HN_ERR_ARGUMENT, "the sequence is empty");
+    const int64_t longest = hn_hparams_longest(hn_model_hparams(lm->model));
+    HN_REQUIRE(longest <= 0 || (int64_t)n <= longest, HN_ERR_ARGUMENT, "%s: a sequence of %zu tokens: the model was made for %lld",
+               lm->path, n, (long long)longest);
     hn_forward_options inner = { .max_tokens = (int64_t)n, .plan = o.plan, .adapters = &lm->adapters };
     HN_TRY(hn_session_cache_parse(o.cache, &inner.cache));
     HN_REQUIRE(!hn_model_embeds_only(lm->model), HN_ERR_UNSUPPORTED,

@@ -17,6 +17,10 @@ for command in "perplexity m.gguf text.txt" "imatrix m.gguf text.txt --out i.ggu
     refuses 'm.gguf: a chunk of 65 tokens: the model was made for 64' "$hone" $command --chunk 65
     takes "$hone" $command
 done
+ids=$(seq -s , 1 65)
+refuses 'm.gguf: a sequence of 65 tokens: the model was made for 64' "$hone" logits m.gguf --tokens "$ids" --out l.npy
+test ! -e l.npy || fail "logits left a file"
+takes "$hone" logits m.gguf --tokens "${ids%,65}" --out l.npy
 refuses 'line 2: expected at most 32 tokens, as --max-length says' "$hone" show-tokens m.gguf d.jsonl --max-length 32
 takes "$hone" show-tokens m.gguf d.jsonl --too-long keep-start --examples 0
 grep -q 'longest 64$' out || { cat out; fail "keep-start keeps 64"; }
