@@ -26,7 +26,8 @@ static const hn_option options[] = {
     HN_TEXT(replay_args, lora, "lora", "FILE", "the adapter that the answer was made with"),
     HN_FLAG(replay_args, force, "force", "take an adapter of another base, tokenizer or template"),
     HN_TEMPLATE_OPTIONS(replay_args, template, "this chat template", ""),
-    HN_PLACE_OPTIONS(replay_args),
+    HN_ENGINE_OPTIONS(replay_args),
+    HN_MEMORY_OPTION(replay_args),
     HN_IGNORE_OPTION(replay_args),
     HN_OPTION_END,
 };

@@ -18,7 +18,7 @@
 typedef struct train_args {
     hn_settings settings;
     hn_list files;
-    hn_machine_args machine; /* threads are a setting */
+    hn_machine_args machine; /* threads, memory and numerics are settings */
     hn_sink out;
     bool resume, dry_run, tied, proves;
     int64_t samples;
@@ -26,7 +26,7 @@ typedef struct train_args {
 
 static const hn_option options[] = {
     HN_GROUP("the run"),
-    HN_PLACE_OPTIONS(train_args),
+    HN_ENGINE_OPTIONS(train_args),
     HN_LIST(train_args, files, "data", "FILE[:WEIGHT]", "examples; may be given again"),
     HN_OUT_FOLDER(train_args, out, "out", "DIR", "the run's folder"),
     HN_FLAG(train_args, resume, "resume", "go on with the run in DIR: without MODEL, as it was told then"),

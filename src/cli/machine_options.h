@@ -3,9 +3,12 @@
  *
  *     HN_MACHINE_OPTIONS   runs a model
  *     HN_DEVICE_OPTIONS    computes, in numerics that are not asked for
- *     HN_PLACE_OPTIONS     the same without threads, level and memory, which are said elsewhere
+ *     HN_ENGINE_OPTIONS    the same without threads and memory: `train` keeps these in its run's record, with its numerics, so
+ *                          they are settings of the library there; `replay` runs on one thread, in its recipe's numerics
  *     HN_THREADS_OPTION    works on files
  *     HN_PROOF_OPTIONS     compares ways of computing, on the host alone
+ *
+ * An option that is new stands in HN_ENGINE_OPTIONS: every command that computes has it then, but for a proof.
  */
 #ifndef HN_CLI_MACHINE_OPTIONS_H
 #define HN_CLI_MACHINE_OPTIONS_H
@@ -22,18 +25,21 @@ typedef struct hn_machine_args {
 #define HN_THREADS_OPTION(type)                                                                \
     HN_INT(type, machine.threads, "threads", "N", 1, 256, "default: one a processor")
 
-#define HN_PLACE_OPTIONS(type)                                                                 \
+#define HN_MEMORY_OPTION(type)                                                                 \
+    HN_TEXT(type, machine.memory, "memory", "SIZE", "at most, as 8G, beside the model's file; default: no bound")
+
+#define HN_ISA_OPTION(type)                                                                    \
+    HN_TEXT(type, machine.isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: the best")
+
+#define HN_ENGINE_OPTIONS(type)                                                                \
     HN_TEXT(type, machine.device, "device", "LIST", "of those that `hone devices` shows, layers on them in turn; default: cpu"), \
         HN_FLAG(type, machine.fit, "fit", "as many layers on each of these as its memory has room for, in their order"), \
         HN_FLAG(type, machine.stream, "stream", "weights of layers stay with the host and are sent ahead of their work"), \
-        HN_TEXT(type, machine.experts, "experts", "DEVICE", "where experts lie; default: with their layer")
-
-#define HN_LEVEL_OPTIONS(type)                                                                 \
-    HN_TEXT(type, machine.isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: the best"), \
-        HN_TEXT(type, machine.memory, "memory", "SIZE", "at most, as 8G, beside the model's file; default: no bound")
+        HN_TEXT(type, machine.experts, "experts", "DEVICE", "where experts lie; default: with their layer"), \
+        HN_ISA_OPTION(type)
 
 #define HN_DEVICE_OPTIONS(type)                                                                \
-    HN_PLACE_OPTIONS(type), HN_THREADS_OPTION(type), HN_LEVEL_OPTIONS(type)
+    HN_ENGINE_OPTIONS(type), HN_THREADS_OPTION(type), HN_MEMORY_OPTION(type)
 
 #define HN_NUMERICS_OF_RUNS  "f32 (the default); bf16: rounded where Transformers rounds; mixed: as trained so; int8: block formats in whole numbers"
 #define HN_NUMERICS_OF_PROOFS "of a model: f32 (the default), mixed; bf16, int8: of its logits"
@@ -46,7 +52,7 @@ typedef struct hn_machine_args {
     HN_TEXT(type, machine.numerics, "numerics", "MODE", HN_NUMERICS_OF_PROOFS),                \
         HN_TEXT(type, machine.device, "device", "LIST", "cpu: a proof compares the machine's processors"), \
         HN_INT(type, machine.threads, "threads", "N", 2, 8, "compare 1 to N threads; default: processors + 1, of a model 3"), \
-        HN_LEVEL_OPTIONS(type)
+        HN_ISA_OPTION(type), HN_MEMORY_OPTION(type)
 
 /* What is computed by the host's kernels and by nothing else: refuses, by name, whatever of these says otherwise. */
 hn_status hn_machine_of_host(const hn_machine_args *args, const char *what);

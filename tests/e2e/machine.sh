@@ -43,6 +43,22 @@ try imatrix "$model" text --chunk 32 --out i.gguf --overwrite
 try grads "$model" --data data.jsonl --plain --out g.gguf --overwrite
 try plan "$model"
 try devices
+# A run keeps some of them in its record, and takes the rest as every command does: the proof at its end is of the level that was asked for.
+train() { "$hone" train "$model" --data data.jsonl --plain --out run --steps 1 --overwrite "$@" >out 2>&1; }
+train --isa ref --threads 2 --device cpu --memory 2G --numerics f32 --prove || fail "train: --isa ref --threads 2 --device cpu --memory 2G"
+grep -q '"isa": "ref"' run/certificate.json || fail "train --isa ref computes with $(grep '"isa"' run/certificate.json)"
+grep -q '^threads = 2' run/run.toml || fail "train --threads 2 is not in run.toml: $(cat run/run.toml)"
+grep -q '^memory = "2G"' run/run.toml || fail "train --memory 2G is not in run.toml: $(cat run/run.toml)"
+for wrong in '--isa none_such' '--device none_such' '--experts none_such' '--numerics none_such' '--threads 257' '--memory much'; do
+    # shellcheck disable=SC2086
+    train $wrong && fail "train $wrong"
+    grep -q -e "${wrong#* }" -e 'from 0 to 256' out || fail "train $wrong is not named"
+done
+train --memory 1K && fail "train --memory 1K"
+grep -q 'GiB are needed' out || fail "of train --memory 1K is not told what for"
+n=$((n + 1))
+"$hone" replay --threads 2 answer.json >out 2>&1 && fail "replay --threads: it is on one by definition"
+grep -q 'unknown option --threads' out || fail "replay --threads 2 is not refused by name"
 "$hone" logits "$model" --tokens 3,1,4 --out a.npy >out 2>&1 || fail "logits"
 try op silu --in a.npy
 
@@ -72,16 +88,22 @@ cmp run-cpu/adapter.gguf run-cpu,cpu/adapter.gguf || fail "train on two devices:
 "$hone" grads "$model" --data data.jsonl --plain --out two.gguf --device cpu,cpu >out 2>&1 || fail "grads on two devices"
 cmp one.gguf two.gguf || fail "grads on two devices: other bits"
 
-# One text of each option; commands of another meaning are named here: prove compares threads, on the processors alone.
+# One text of each option; commands of another meaning are named here: prove compares threads, on the processors alone, and a
+# run's memory and threads are of its record. Who has one of an engine's options has all.
+engine='device fit stream experts isa'
 for command in $("$hone" help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'); do
-    options='device|threads|isa|memory'
-    case $command in train | help | version) continue ;; prove) options='isa|memory' ;; esac
-    COLUMNS=100 "$hone" "$command" --help | awk -v "option=^  (-., )?--($options) " '
+    options='device|fit|stream|experts|isa|threads|memory'
+    case $command in help | version) continue ;; prove) options='isa|memory' ;; train) options='device|fit|stream|experts|isa' ;; esac
+    COLUMNS=100 "$hone" "$command" --help >help
+    for option in $engine; do
+        [ "$command" = prove ] || ! grep -q -- '^  --device ' help || grep -q -- "^  --$option " help || fail "$command has --device and no --$option"
+    done
+    awk -v "option=^  (-., )?--($options) " '
         $0 ~ option { said = 1; print; next }
-        said && /^ {20}/ { print; next } { said = 0 }' >>said
+        said && /^ {20}/ { print; next } { said = 0 }' help >>said
 done
 [ "$(grep -c -- --threads said)" -ge 18 ] || fail "only $(grep -c -- --threads said) commands have --threads"
-for option in device threads isa memory; do
+for option in $engine threads memory; do
     [ "$(grep -- "--$option " said | sort -u | wc -l)" -eq 1 ] || { grep -- "--$option " said | sort | uniq -c; fail "--$option in several words"; }
 done
 echo "$n passed, 0 failed, 0 skipped"

@@ -135,7 +135,7 @@ def check_formats(dir)
       value = JSON.parse(reply['choices'][0]['message']['content'])
       check("a schema is held: #{value}", value.keys.sort == %w[n name] && value['name'].size <= 8 && (3..17).cover?(value['n']) &&
                                         reply['choices'][0]['finish_reason'] == 'stop')
-      check('and made again', replay(dir, reply)[0].zero?)
+      check('and made again', replay(dir, reply)[0].zero? && replay(dir, reply, '--isa', 'ref', '--memory', '2G')[0].zero?)
       other = JSON.parse(JSON.generate(reply))
       other['recipe']['grammar'] = '{"type":"integer"}'
       check('another grammar is found', !replay(dir, other)[0].zero?)
