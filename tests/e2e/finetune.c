@@ -274,7 +274,9 @@ static void check_refusals(hn_engine *engine)
     refuse_setting(engine, "rank", "--rank: expected a value");
     refuse_setting(engine, "rate=-1", "--rate -1: expected a number, not negative");
     refuse_setting(engine, "rslora=maybe", "--rslora maybe: expected true or false");
-    refuse_setting(engine, "goal=sgt", "--goal sgt: expected sft, kl, dpo, orpo or kto");
+    refuse_setting(engine, "goal=sgt", "--goal sgt: expected sft, ");
+    for (size_t i = 0; hn_finetune_goal_at(i); i++)
+        refuse_setting(engine, "goal=sgt", hn_finetune_goal_at(i)->name);
     refuse_setting(engine, "threads=4", "n_threads");
     spec.n_data = 0;
     CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, "hn_finetune_spec.data");

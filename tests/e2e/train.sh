@@ -1,6 +1,7 @@
 #!/bin/sh
 # train.sh BUILD SOURCE: `hone train` as a user meets it, and everything that it refuses, by name.
 . "$2/tests/failures/cli.sh"
+tables=$2/src/train
 dense d.gguf
 chats 20 c.jsonl
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
@@ -11,6 +12,10 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
     echo "{\"prompt\":\"what is $i? \",\"completion\":\"who knows $i?\",\"label\":false}"
 done >labels.jsonl
 train() { "$hone" train d.gguf --data c.jsonl "$@" --batch 4 --rank 4; }
+those() { # DEF WORD: "a, b or c", the lines of a table that have the word before their help: an option, or a kind of examples
+    awk -F'"' -v word="$2" '/^HN_[A-Z]+\(/ && (" " $1 " " $2 " ") ~ ("[ (]" word "[ ,]") { split($1, of, /[(,]/); name[++n] = of[2] }
+        END { if (!n) print "nobody"; for (i = 1; i <= n; i++) printf "%s%s", (i == 1 ? "" : i == n ? " or " : ", "), name[i] }' "$tables/$1.def"
+}
 status() { # STATUS: of the last refusal
     is "the status" "$1" "$got"
 }
@@ -217,25 +222,25 @@ refuses 'not finite' "$hone" train d.gguf --data c.jsonl --batch 4 --out nan --r
 refuses 'a run is there already' train --out r
 refuses 'no run to go on with' train --out nothing --resume
 refuses '--patience 2: expected --eval-every' train --out x --patience 2
-refuses 'the data has single examples, which are for sft or kl' train --out x --goal dpo
+refuses 'the data has single examples, which are for '"$(those goals HN_SINGLES)" train --out x --goal dpo
 refuses '--balance batch: expected --balance-weight with it' train --out x --balance batch
-refuses '--kl-weight is of kl: the goal is sft' train --out x --kl-weight 0.5
-refuses '--beta is of dpo, orpo or kto: the goal is sft' train --out x --beta 0.5
+refuses '--kl-weight is of '"$(those goals kl-weight)"': the goal is sft' train --out x --kl-weight 0.5
+refuses '--beta is of '"$(those goals beta)"': the goal is sft' train --out x --beta 0.5
 refuses '--beta 0: expected more than 0' train --out x --beta 0
 refuses '--eps 0: expected more than 0' train --out x --eps 0
-refuses '--beta is of dpo, orpo or kto: the goal is sft' "$hone" eval d.gguf --data c.jsonl --beta 0.5
+refuses '--beta is of '"$(those goals beta)"': the goal is sft' "$hone" eval d.gguf --data c.jsonl --beta 0.5
 refuses '--goal dpo: the data has single examples' "$hone" eval d.gguf --data c.jsonl --goal dpo
 refuses '--cooldown is of wsd: the schedule is cosine' train --out x --cooldown 0.5
-refuses '--moments is of adamw: the optimizer is sgd' train --out x --optimizer sgd --moments bf16
-refuses 'labelled examples, which are for kto' "$hone" train d.gguf --data labels.jsonl --out x
+refuses '--moments is of '"$(those optimizers moments)"': the optimizer is sgd' train --out x --optimizer sgd --moments bf16
+refuses 'labelled examples, which are for '"$(those goals HN_LABELLED)" "$hone" train d.gguf --data labels.jsonl --out x
 refuses '--batch 1: expected 2 at least' "$hone" train d.gguf --data labels.jsonl --out x --goal kto --batch 1
-refuses '--desirable-weight is of kto: the goal is sft' train --out x --desirable-weight 2
+refuses '--desirable-weight is of '"$(those goals desirable-weight)"': the goal is sft' train --out x --desirable-weight 2
 refuses '--undesirable-weight 0: expected more than 0' "$hone" train d.gguf --data labels.jsonl --out x --goal kto --undesirable-weight 0
 refuses 'expected single examples' "$hone" train d.gguf --data c.jsonl --data labels.jsonl --out x
-refuses '--moments is of adamw: the optimizer is lion' train --out x --optimizer lion --moments bf16
-refuses 'pairs, which are for dpo or orpo' "$hone" eval d.gguf --data pairs.jsonl --goal sft
-refuses 'expected adamw, sgd or lion' train --out x --optimizer adam
-refuses '--beta2 is of adamw or lion: the optimizer is sgd' train --out x --optimizer sgd --beta2 0.9
+refuses '--moments is of '"$(those optimizers moments)"': the optimizer is lion' train --out x --optimizer lion --moments bf16
+refuses 'pairs, which are for '"$(those goals HN_PAIRS)" "$hone" eval d.gguf --data pairs.jsonl --goal sft
+refuses 'expected '"$(those optimizers '.*')" train --out x --optimizer adam
+refuses '--beta2 is of '"$(those optimizers beta2)"': the optimizer is sgd' train --out x --optimizer sgd --beta2 0.9
 [ ! -e x ] || fail "a refused run left a folder"
 
 # Lion has betas of its own, which the adapter says; adamw's are not they.
