@@ -11,10 +11,11 @@
  * HN_OK is: all that was due was checked, and held. Where it did not, HN_ERR_PROOF says how much, and the certificate is there
  * all the same: it names what did not hold.
  *
- * A proof is made on devices of its own, of the machine's processors, whatever the engine's devices are, at levels that
- * hn_engine_options.isa leaves; its memory is the engine's, and within hn_engine_options.memory_limit. hn_engine_on_work tells
- * of it, and hn_engine_cancel and hn_cancel end it with HN_ERR_CANCELLED: of a model between two ops, of the build between two
- * ops or models that are proved. */
+ * A proof is made on devices of its own, of the machine's processors, at levels that hn_engine_options.isa leaves, and then on
+ * each of the engine's devices that is of another backend, whose rows are of "SUBJECT on NAME": by itself, and, where its backend
+ * promises them, to the processors' bits. The subject of the certificate names them. Its memory is the engine's, and within
+ * hn_engine_options.memory_limit. hn_engine_on_work tells of it, and hn_engine_cancel and hn_cancel end it with
+ * HN_ERR_CANCELLED: of a model between two ops, of the build between two ops or models that are proved. */
 #ifndef HONE_PROVE_H
 #define HONE_PROVE_H
 
@@ -35,7 +36,7 @@ typedef enum hn_prove_kind {
     HN_PROVE_DUPLICATES,    /* "duplicates": bits, where two inputs are one tensor */
     HN_PROVE_THREADS,       /* "threads": bits of every number of threads */
     HN_PROVE_LEVELS,        /* "levels": bits of every level of instructions */
-    HN_PROVE_DEVICES,       /* "devices": bits on two devices */
+    HN_PROVE_DEVICES,       /* "devices": bits on two devices, and of a device that promises the processors' */
     HN_PROVE_ALIASES,       /* "aliases": bits, where outputs take inputs over */
     HN_PROVE_LAYOUTS,       /* "layouts": bits of packed weights */
     HN_PROVE_STRIDES,       /* "strides": bits of inputs that are views */

@@ -33,6 +33,15 @@ const hn_backend *hn_backend_find(const char *name)
     return NULL;
 }
 
+bool hn_backend_is_cpu(const hn_backend *backend)
+{
+    const size_t n = strlen(backend->name);
+    bool is = false;
+    for (const char *at = instead ? instead : "cpu"; *at && !is; at += strcspn(at, ","), at += *at == ',')
+        is = strcspn(at, ",") == n && !memcmp(at, backend->name, n);
+    return is;
+}
+
 hn_status hn_layout_find(const char *name, const hn_layout **out)
 {
     const hn_backend *backend;

@@ -102,6 +102,7 @@ typedef struct hn_submission {
 struct hn_backend {
     const char *name; /* "cpu" */
     const char *summary;
+    bool gives_cpu_bits; /* of every op, in all numerics: the promise that `hone prove --device` holds it to */
 
     hn_status (*open)(hn_device **out, hn_heap *heap, const hn_device_options *options);
     void (*close)(hn_device *device);
@@ -176,6 +177,8 @@ hn_status hn_device_copy(hn_device *to, void *at, hn_device *source, const void 
 /* Every backend built in, from 0, then one that a program added; NULL after the last. */
 const hn_backend *hn_backend_at(int index);
 const hn_backend *hn_backend_find(const char *name);
+/* Whether a device of it may be what is opened where "cpu" is asked for (hn_device_open). */
+bool hn_backend_is_cpu(const hn_backend *backend);
 /* Of any backend; "plain" is NULL. */
 hn_status hn_layout_find(const char *name, const hn_layout **out);
 /* For a test program, before it opens a device: one more backend, and the devices that are opened where

@@ -5,6 +5,8 @@
 #include "cli/progress.h"
 #include "hone/prove.h"
 
+#include <string.h>
+
 typedef struct prove_args {
     const char *ops, *targets;
     double time_limit;
@@ -76,12 +78,23 @@ static hn_status show(const prove_args *args, const hn_certificate *certificate,
     const hn_certificate_sum *sum = hn_certificate_get_sum(certificate);
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    if (is_of_model)
+    if (is_of_model || args->machine.device)
         fprintf(out, "%s\n", sum->subject);
     HN_TRY(print_table(certificate, &heap, out));
     fprintf(out, "%lld checks in %.1f s: %lld failed, %lld skipped\n", (long long)sum->n_checks, sum->seconds,
             (long long)sum->n_failed, (long long)sum->n_skipped);
     return args->json.path ? hn_certificate_write(certificate, args->json.path, args->json.over == HN_OVER_OLD) : HN_OK;
+}
+
+/* The processor is proved whatever is asked for, alone and beside itself; of others a proof chooses what lies where. */
+static hn_status check_devices(const hn_machine_args *m)
+{
+    const char *const said = m->experts ? "experts" : m->fit ? "fit" : m->stream ? "stream" : NULL;
+    HN_REQUIRE(!said, HN_ERR_ARGUMENT, "--%s: a proof says itself what lies where", said);
+    for (const char *at = m->device; at && strcmp(m->device, "cpu"); at = strchr(at, ','), at += at ? 1 : 0)
+        HN_REQUIRE(strcspn(at, ",") != 3 || memcmp(at, "cpu", 3), HN_ERR_ARGUMENT,
+                   "--device %.60s: the processors are proved whatever is asked for: expected devices beside cpu", m->device);
+    return HN_OK;
 }
 
 /* Nothing that is said is passed over. */
@@ -93,7 +106,7 @@ static hn_status check_what_is_told(const prove_args *args, bool is_of_model)
                              : args->settings.n ? args->settings.at[0].of->name : NULL;
     HN_REQUIRE(!is_of_model || !of_build, HN_ERR_ARGUMENT, "--%s is of the build, not of a model", of_build);
     HN_REQUIRE(is_of_model || !said, HN_ERR_ARGUMENT, "--%s is of a model: expected MODEL", said);
-    return hn_machine_of_host(&args->machine, "a proof");
+    return check_devices(&args->machine);
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
@@ -132,7 +145,9 @@ const hn_command hn_cmd_prove = {
                "Without a model: backward against central differences in double precision; kernels against double\n"
                "precision; and equal bits for every plan, alias, thread count, instruction-set\n"
                "level, device split, recomputation and micro-batch cut. Exit status 1 if any\n"
-               "check fails.\n",
+               "check fails.\n\n"
+               "With --device LIST all of it on each of these too, by itself and, where its backend promises that,\n"
+               "to the processors' bits.\n",
     .example = "prove m.gguf --data d.jsonl",
     .options = options,
     .defaults = &defaults,

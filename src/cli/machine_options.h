@@ -6,7 +6,7 @@
  *     HN_ENGINE_OPTIONS    the same without threads and memory: `train` keeps these in its run's record, with its numerics, so
  *                          they are settings of the library there; `replay` runs on one thread, in its recipe's numerics
  *     HN_THREADS_OPTION    works on files
- *     HN_PROOF_OPTIONS     compares ways of computing, on the host alone
+ *     HN_PROOF_OPTIONS     compares ways of computing: processors always, and other devices
  *
  * An option that is new stands in HN_ENGINE_OPTIONS: every command that computes has it then, but for a proof.
  */
@@ -50,7 +50,7 @@ typedef struct hn_machine_args {
 
 #define HN_PROOF_OPTIONS(type)                                                                 \
     HN_TEXT(type, machine.numerics, "numerics", "MODE", HN_NUMERICS_OF_PROOFS),                \
-        HN_TEXT(type, machine.device, "device", "LIST", "cpu: a proof compares the machine's processors"), \
+        HN_TEXT(type, machine.device, "device", "LIST", "beside the processors, which always are: devices that are proved too"), \
         HN_INT(type, machine.threads, "threads", "N", 2, 8, "compare 1 to N threads; default: processors + 1, of a model 3"), \
         HN_ISA_OPTION(type), HN_MEMORY_OPTION(type)
 

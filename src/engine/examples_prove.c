@@ -50,19 +50,40 @@ static hn_status open_devices(hn_heap *heap, int threads, hn_isa allowed, int *n
     return HN_OK;
 }
 
+/* On each of the engine's devices of another backend, as it was on the processor: derivatives, plans and cuts are its own. */
+static hn_status prove_on_others(const hn_examples *e, const hn_batch *batch, const hn_model_proof_options *first, hn_certificate *c)
+{
+    hn_status status = HN_OK;
+    for (int i = 0; i < c->n_others && status == HN_OK; i++) {
+        hn_model_proof_options on = *first;
+        hn_str slice = hn_str_on(c->heap);
+        on.run.n_devices = 1;
+        on.run.devices = &c->others[i];
+        on.n_levels = on.n_others = 0;
+        c->report.on = c->others[i]->name;
+        status = hn_model_prove(e->in.model, batch, &on, &c->report, &slice);
+        c->report.on = NULL;
+        hn_str_free(&slice);
+    }
+    return status;
+}
+
 /* `o` has been checked. */
 static hn_status prove(hn_examples *e, const hn_examples_prove_options *o, hn_numerics numerics, hn_certificate *c)
 {
     hn_heap *heap = &e->engine->heap;
-    hn_device *devices[HN_MAX_DEVICES], *levels[HN_N_LEVELS + 1];
+    hn_device *devices[HN_MAX_DEVICES], *levels[HN_N_LEVELS + 1], *others[HN_MAX_DEVICES];
     hn_batch batch = hn_batch_on(heap);
     hn_str slice = hn_str_on(heap);
     hn_tune_targets targets = { 0 };
     const hn_tune_settings plain = { .how = HN_TUNE_LORA, .rank = o->rank ? o->rank : USUAL_RANK };
     const hn_run_options ends = { .cancel = hn_engine_cancelled(e->engine) };
     hn_model_proof_options inner = { .seed = c->seed, .directions = (int)o->directions, .full = o->is_full != 0, .heap = heap,
-                                     .run = { 0, devices, numerics }, .levels = levels, .ends = &ends,
+                                     .run = { 0, devices, numerics }, .levels = levels, .others = others, .ends = &ends,
                                      .progress = hn_engine_tell, .progress_context = e->engine };
+    for (int i = 0; i < c->n_others; i++)
+        if (c->others[i]->backend->gives_cpu_bits)
+            others[inner.n_others++] = c->others[i];
     hn_status status = read_batch(&e->in, &batch);
     if (status == HN_OK && (o->targets || o->rank)) {
         status = hn_tune_targets_parse(heap, o->targets ? o->targets : "all", &plain, &targets);
@@ -74,7 +95,10 @@ static hn_status prove(hn_examples *e, const hn_examples_prove_options *o, hn_nu
         status = hn_prove_levels_open(heap, e->engine->isa, levels, &inner.n_levels);
     if (status == HN_OK)
         status = hn_model_prove(e->in.model, &batch, &inner, &c->report, &slice);
+    if (status == HN_OK)
+        status = prove_on_others(e, &batch, &inner, c);
     describe(&e->in, &slice, numerics, &c->subject);
+    hn_certificate_tell_others(c);
     hn_devices_close(inner.n_levels, levels);
     hn_devices_close(inner.run.n_devices, devices);
     hn_tune_targets_free(heap, &targets);

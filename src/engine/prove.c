@@ -17,6 +17,19 @@ static void tell(void *context, const hn_noted *noted)
     c->on_check(c->context, &check);
 }
 
+/* As the proof opens the processor. */
+static bool is_proved_anyway(const hn_device *device)
+{
+    return device->is_spare || hn_backend_is_cpu(device->backend);
+}
+
+void hn_certificate_tell_others(hn_certificate *c)
+{
+    for (int i = 0; i < c->n_others; i++)
+        hn_str_print(&c->subject, "; on %s too, which %s the CPU's bits", c->others[i]->name,
+                     c->others[i]->backend->gives_cpu_bits ? "promises" : "does not promise");
+}
+
 hn_status hn_certificate_begin(hn_certificate **out, hn_engine *engine, uint64_t seed,
                                void (*on_check)(void *context, const hn_prove_check *check), void *context)
 {
@@ -26,6 +39,9 @@ hn_status hn_certificate_begin(hn_certificate **out, hn_engine *engine, uint64_t
         return HN_ERR_MEMORY;
     *c = (hn_certificate){ .heap = &engine->heap, .subject = hn_str_on(&engine->heap), .seed = seed ? seed : 1, .isa = engine->isa,
                            .begun_ns = hn_clock_ns(), .on_check = on_check, .context = context };
+    for (int i = 0; i < engine->n_devices; i++) /* a spare host is the processor's */
+        if (!is_proved_anyway(engine->devices[i]))
+            c->others[c->n_others++] = engine->devices[i];
     hn_report_init(&c->report, c->heap);
     if (on_check) {
         c->report.told = tell;
@@ -96,8 +112,10 @@ hn_status hn_engine_prove(hn_engine *engine, const hn_engine_prove_options *opti
                "hn_engine_prove_options.seconds is %g: expected at least 0", o.seconds);
     HN_TRY(hn_certificate_begin(&c, engine, o.seed, o.on_check, o.context));
     const hn_prove_options inner = { .ops = o.ops, .seed = c->seed, .time_s = o.seconds, .max_threads = o.n_threads, .isa = engine->isa,
+                                     .n_others = c->n_others, .others = c->others,
                                      .progress = hn_engine_tell, .progress_context = engine };
     hn_str_add(&c->subject, "this build");
+    hn_certificate_tell_others(c);
     return hn_certificate_end(c, hn_prove(&engine->heap, &inner, &c->report), out);
 }
 

@@ -219,6 +219,8 @@ static hn_status check_all(const proof *p)
         HN_TRY(check_run(p, run->devices + k, HN_CHECK_THREADS, NULL));
     for (int k = 0; k < p->o->n_levels; k++)
         HN_TRY(check_run(p, p->o->levels + k, HN_CHECK_LEVELS, NULL));
+    for (int k = 0; k < p->o->n_others; k++)
+        HN_TRY(check_run(p, p->o->others + k, HN_CHECK_DEVICES, NULL));
     for (int way = 0; way < 4; way++)
         HN_TRY(check_sequences(p, way & 1, way & 2));
     return HN_OK;

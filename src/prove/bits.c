@@ -1,4 +1,5 @@
-/* One separate run on one thread at the best level; every other way must give its bits. */
+/* One separate run on one thread at the best level; every other way must give its bits. Of another device the one is its own,
+ * and where it promises the CPU's bits it is beside the CPU's that it stands first. */
 #include "graph/layout.h"
 #include "prove/check_op.h"
 
@@ -35,6 +36,24 @@ static hn_status base_run(hn_prove_env *env, const hn_trial *t, hn_results *base
 {
     hn_run_setup setup = { .n_devices = 1, .devices = &env->one, .mode = HN_PLAN_SEPARATE };
     return hn_run_graph(t->g, t->n_wanted, t->wanted, &t->values, &setup, base);
+}
+
+/* A device that promises the CPU's bits. Others are held to double precision alone, as the CPU is (gradient.c). */
+static hn_status check_promise(hn_prove_env *env, const hn_trial *t, const hn_results *base)
+{
+    hn_results want;
+    int which = 0;
+    int64_t element = 0;
+    if (!env->cpu || !env->one->backend->gives_cpu_bits)
+        return HN_OK;
+    hn_run_setup setup = { .n_devices = 1, .devices = &env->cpu, .mode = HN_PLAN_SEPARATE };
+    HN_TRY(hn_run_graph(t->g, t->n_wanted, t->wanted, &t->values, &setup, &want));
+    const bool same = hn_same_results(&want, base, &which, &element);
+    hn_report_note(env->report, t->c->op->name, HN_CHECK_DEVICES, !same, 0, "%s: %s %d, element %lld: %.9g where the CPU gives %.9g",
+                   t->c->text, which < t->n_outputs ? "output" : "gradient", which, (long long)element,
+                   hn_get(&base->at[which], element), hn_get(&want.at[which], element));
+    hn_results_free(&want);
+    return HN_OK;
 }
 
 static hn_status check_plans(hn_prove_env *env, const hn_trial *t, const hn_results *base,
@@ -147,7 +166,7 @@ static unsigned allowed_aliases(const hn_prove_env *env, const hn_trial *t)
     hn_support support;
     show_call(t, &shown);
     env->one->backend->supports(env->one, &shown.call, &support);
-    for (int o = 0; o < a->n_out; o++)
+    for (int o = 0; support.runs && o < a->n_out; o++)
         for (int i = 0; i < a->n_in; i++)
             if (a->in[i] && hn_same_shape(&a->in[i]->type, &a->out[o]->type) &&
                 hn_dtype_bytes(a->in[i]->type.dtype) == hn_dtype_bytes(a->out[o]->type.dtype))
@@ -285,7 +304,9 @@ hn_status hn_check_bits(hn_prove_env *env, const hn_case *c, hn_alias_tally *tal
         return status;
     }
     const unsigned allowed = allowed_aliases(env, &t);
-    status = check_plans(env, &t, &base, HN_CHECK_PLANS, "");
+    status = check_promise(env, &t, &base);
+    if (status == HN_OK)
+        status = check_plans(env, &t, &base, HN_CHECK_PLANS, "");
     if (status == HN_OK)
         status = check_devices(env, &t, &base);
     if (status == HN_OK)

@@ -1,5 +1,6 @@
 /* One way is the base: every node its own memory, one thread, one micro-batch, nothing recomputed.
- * Loss, gradients and updated weights of every other way must have its bits. */
+ * Loss, gradients and updated weights of every other way must have its bits. A device of another backend has a base of its own,
+ * which must be the CPU's where it promises that. */
 #include "prove/check_model.h"
 
 #include <stdio.h>
@@ -94,6 +95,12 @@ static hn_status check_cuts(hn_prove_env *env, hn_instance *instance, const hn_m
     return HN_OK;
 }
 
+static hn_status check_promise(hn_prove_env *env, hn_instance *instance, const hn_model_outcome *base)
+{
+    const hn_model_way way = { .n_devices = 1, .devices = &env->cpu, .mode = HN_PLAN_SEPARATE };
+    return env->cpu && env->one->backend->gives_cpu_bits ? compare(env, instance, HN_CHECK_DEVICES, "the CPU", &way, base) : HN_OK;
+}
+
 static hn_status check(hn_prove_env *env, hn_instance *instance)
 {
     const hn_model_way way = { .n_devices = 1, .devices = &env->one, .mode = HN_PLAN_SEPARATE };
@@ -101,6 +108,8 @@ static hn_status check(hn_prove_env *env, hn_instance *instance)
     HN_TRY(hn_model_run(instance, &way, &base));
     hn_report_note(env->report, instance->spec.name, HN_CHECK_RUNS, 0, 0, "%d tensors", base.n_params);
     hn_status status = hn_check_model_gradient(env, instance, &base);
+    if (status == HN_OK)
+        status = check_promise(env, instance, &base);
     if (status == HN_OK)
         status = check_plans(env, instance, &base);
     if (status == HN_OK)
@@ -119,6 +128,15 @@ hn_status hn_check_model(hn_prove_env *env, const hn_instance_spec *spec)
     hn_status status = hn_instance_open(&instance, env->heap, spec);
     if (status == HN_OK)
         status = check(env, &instance);
+    for (int i = 0; i < env->n_others && status == HN_OK; i++) {
+        hn_prove_env on = hn_prove_on_begin(env, i);
+        status = check(&on, &instance);
+        if (status != HN_OK && !hn_is_no_answer(status)) {
+            hn_report_note(env->report, spec->name, HN_CHECK_RUNS, 1, 0, "%s", hn_error_message());
+            status = HN_OK;
+        }
+        hn_prove_on_end(&on);
+    }
     hn_instance_close(&instance);
     if (status == HN_OK || hn_is_no_answer(status))
         return status;

@@ -1,4 +1,4 @@
-/* Devices of one processor at several thread counts and instruction-set levels. */
+/* Devices of one processor at several thread counts and instruction-set levels; and the same proof seen from another device. */
 #include "prove/env.h"
 
 #include "base/os/clock.h"
@@ -72,6 +72,23 @@ void hn_prove_env_close(hn_prove_env *env)
     for (int i = 0; i < env->n_levels; i++)
         close_one(&env->levels[i]);
     env->n_threads = env->n_levels = 0;
+}
+
+hn_prove_env hn_prove_on_begin(const hn_prove_env *env, int i)
+{
+    hn_prove_env on = *env;
+    on.cpu = env->one;
+    on.one = on.pair[0] = env->others[i];
+    on.pair[1] = env->n_others > 1 ? env->others[(i + 1) % env->n_others] : env->one;
+    on.n_threads = on.n_levels = on.n_others = 0;
+    on.threads[0] = NULL;
+    on.report->on = on.one->name;
+    return on;
+}
+
+void hn_prove_on_end(const hn_prove_env *on)
+{
+    on->report->on = NULL;
 }
 
 bool hn_prove_is_late(const hn_prove_env *env)

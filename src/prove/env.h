@@ -19,6 +19,9 @@ typedef struct hn_prove_env {
     hn_device *threads[HN_MAX_VARIANTS];
     int n_levels; /* devices at weaker levels */
     hn_device *levels[HN_N_LEVELS + 1];
+    int n_others; /* devices of other backends, the caller's: each is proved as `one` is, in an env of its own */
+    hn_device *const *others;
+    hn_device *cpu; /* in such an env, the `one` of the first: what it is held to by bits, where it promises them. Else NULL */
     /* Reports progress; returns false to stop. */
     bool (*progress)(void *context, double done, const char *what);
     void *progress_context;
@@ -32,6 +35,11 @@ hn_status hn_prove_levels_open(hn_heap *heap, hn_isa allowed, hn_device *levels[
 /* Those of the levels `allowed` that the host has, and the heap's owner may have. */
 hn_status hn_prove_levels(const hn_heap *heap, hn_isa allowed, hn_isa *out);
 void hn_prove_env_close(hn_prove_env *env);
+
+/* Of others[i], which is `one` there; split work is its and the next other's, or the CPU's where there is none. What is noted
+ * stands under "SUBJECT on NAME" until hn_prove_on_end. It borrows all that it has, and is not closed. */
+hn_prove_env hn_prove_on_begin(const hn_prove_env *env, int i);
+void hn_prove_on_end(const hn_prove_env *on);
 
 bool hn_prove_is_late(const hn_prove_env *env);
 

@@ -150,6 +150,11 @@ static hn_status check_once(hn_prove_env *env, const hn_trial *t, bool *moved)
         status = check_differences(env, t, full, moved);
     if (status == HN_OK && !*moved)
         status = check_precision(env, t, full);
+    for (int i = 0; i < env->n_others && status == HN_OK && !*moved; i++) {
+        hn_prove_env on = hn_prove_on_begin(env, i);
+        status = check_precision(&on, t, full);
+        hn_prove_on_end(&on);
+    }
     hn_oracle_free(full);
     return status;
 }

@@ -280,7 +280,7 @@ static hn_status prove_once(hn_prove_env *env, hn_instance *instance, const hn_m
     hn_status status = prepare(&m);
     if (status == HN_OK && f32)
         status = check_precision(&m, f32, moved);
-    if (status == HN_OK && !*moved)
+    if (status == HN_OK && !*moved && !env->cpu) /* slopes in double are of no device */
         status = check_directions(&m, moved);
     hn_oracle_free(m.full);
     hn_oracle_free(m.forward);

@@ -530,14 +530,16 @@ static hn_status check_bits(proof *p)
         { HN_CHECK_RECOMPUTE, "every second", HN_PLAN_INPLACE, 2, false, NULL },
         { HN_CHECK_MICRO_BATCHES, "one example each", HN_PLAN_INPLACE, 0, true, NULL },
     };
-    const int n_threads = p->o->run.n_devices;
+    const int n_threads = p->o->run.n_devices, n_cpu = n_threads + p->o->n_levels;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
         HN_TRY(compare(p, &variants[i]));
-    for (int k = 1; k < n_threads + p->o->n_levels; k++) {
+    for (int k = 1; k < n_cpu + p->o->n_others; k++) {
         char what[96];
-        hn_device *const *device = k < n_threads ? p->o->run.devices + k : p->o->levels + k - n_threads;
+        hn_device *const *device = k < n_threads ? p->o->run.devices + k
+                                   : k < n_cpu ? p->o->levels + k - n_threads : p->o->others + k - n_cpu;
         (*device)->backend->describe(*device, what, sizeof what);
-        const variant v = { k < n_threads ? HN_CHECK_THREADS : HN_CHECK_LEVELS, what, HN_PLAN_INPLACE, 0, false, device };
+        const hn_check_kind kind = k < n_threads ? HN_CHECK_THREADS : k < n_cpu ? HN_CHECK_LEVELS : HN_CHECK_DEVICES;
+        const variant v = { kind, what, HN_PLAN_INPLACE, 0, false, device };
         HN_TRY(compare(p, &v));
     }
     return HN_OK;

@@ -28,6 +28,8 @@ typedef struct hn_model_proof_options {
     hn_run_spec run; /* the first device does the work; bits are compared on all */
     int n_levels;    /* and on these, of weaker instructions */
     hn_device *const *levels;
+    int n_others;    /* and on these, of backends that promise the CPU's bits */
+    hn_device *const *others;
     const hn_run_options *ends; /* what ends its programs; NULL: nothing */
     bool (*progress)(void *context, double done, const char *what); /* false stops */
     void *progress_context;

@@ -55,6 +55,17 @@ static hn_status prove_ops(hn_prove_env *env, const hn_prove_options *o, double 
     return HN_OK;
 }
 
+static hn_status prove_state(hn_prove_env *env)
+{
+    hn_status status = hn_check_state(env);
+    for (int i = 0; i < env->n_others && status == HN_OK; i++) {
+        hn_prove_env on = hn_prove_on_begin(env, i);
+        status = hn_check_state(&on);
+        hn_prove_on_end(&on);
+    }
+    return status;
+}
+
 static hn_status prove_models(hn_prove_env *env, const hn_prove_options *o, double from, double to)
 {
     const int n = hn_instance_count();
@@ -81,7 +92,7 @@ static hn_status prove_random(hn_prove_env *env, const hn_prove_options *o, int6
 
 hn_status hn_prove(hn_heap *heap, const hn_prove_options *o, hn_report *report)
 {
-    hn_prove_env env = { .seed = o->seed ? o->seed : 1 };
+    hn_prove_env env = { .seed = o->seed ? o->seed : 1, .n_others = o->n_others, .others = o->others };
     const int64_t start = hn_clock_ns();
     const int online = hn_os_processors();
     const int threads = o->max_threads ? o->max_threads : (online > 6 ? 6 : online) + 1;
@@ -91,7 +102,7 @@ hn_status hn_prove(hn_heap *heap, const hn_prove_options *o, hn_report *report)
     HN_TRY(hn_prove_env_open(&env, heap, report, threads < 2 ? 2 : threads, o->isa));
     hn_status status = prove_ops(&env, o, o->ops ? 1 : 0.4);
     if (status == HN_OK && !o->ops)
-        status = hn_check_state(&env);
+        status = prove_state(&env);
     if (status == HN_OK && !o->ops)
         status = prove_models(&env, o, 0.4, 0.9);
     if (status == HN_OK && !o->ops && o->time_s > 0)

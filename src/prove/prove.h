@@ -12,6 +12,8 @@ typedef struct hn_prove_options {
     hn_isa isa;         /* levels that may be used; HN_ISA_ALL: those that there are */
     bool (*progress)(void *context, double done, const char *what); /* false stops */
     void *progress_context;
+    int n_others;        /* devices of other backends that are proved too, beside the processor's; the caller's */
+    hn_device *const *others;
     const char *subject; /* what the certificate is of, in words; NULL: the build */
     const char *result;  /* SHA-256 of the file that lies beside the certificate and came of its subject; NULL or "": there is none */
 } hn_prove_options;

@@ -38,8 +38,10 @@ void hn_report_free(hn_report *report)
     report->rows = NULL;
 }
 
-static hn_row *row_of(hn_report *r, const char *subject, hn_check_kind kind)
+static hn_row *row_of(hn_report *r, const char *name, hn_check_kind kind)
 {
+    char subject[sizeof r->rows->subject];
+    snprintf(subject, sizeof subject, "%s%s%s", name, r->on ? " on " : "", r->on ? r->on : "");
     for (int i = r->n - 1; i >= 0; i--)
         if (!strcmp(r->rows[i].subject, subject) && r->rows[i].kind == kind)
             return &r->rows[i];
@@ -94,7 +96,7 @@ void hn_report_note(hn_report *report, const char *subject, hn_check_kind kind, 
 void hn_report_skip(hn_report *report, const char *subject, const char *why)
 {
     if (report->n_skipped++ == 0)
-        snprintf(report->skipped, sizeof report->skipped, "%s: %s", subject, why);
+        snprintf(report->skipped, sizeof report->skipped, "%s%s%s: %s", subject, report->on ? " on " : "", report->on ? report->on : "", why);
 }
 
 int64_t hn_report_checks(const hn_report *report)

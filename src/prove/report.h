@@ -17,7 +17,7 @@ const char *hn_check_kind_name(hn_check_kind kind); /* "gradient" */
 hn_status hn_check_kind_parse(const char *word, hn_check_kind *out);
 
 typedef struct hn_row {
-    char subject[48]; /* "rms_norm", "moe 8 layers" */
+    char subject[64]; /* "rms_norm", "moe 8 layers", "rms_norm on far" */
     hn_check_kind kind;
     int64_t n, n_failed;
     double worst, bound;
@@ -37,6 +37,7 @@ typedef struct hn_report {
     hn_heap *heap;
     void (*told)(void *context, const hn_noted *noted); /* of every check, until it returns; or NULL */
     void *told_context;
+    const char *on; /* the device that subjects are proved on, in their names; NULL: the processor */
     hn_row *rows;
     int n, room;
     int64_t n_skipped; /* checks that were due and could not be made: must be 0 */

@@ -88,7 +88,7 @@ cmp run-cpu/adapter.gguf run-cpu,cpu/adapter.gguf || fail "train on two devices:
 "$hone" grads "$model" --data data.jsonl --plain --out two.gguf --device cpu,cpu >out 2>&1 || fail "grads on two devices"
 cmp one.gguf two.gguf || fail "grads on two devices: other bits"
 
-# One text of each option; commands of another meaning are named here: prove compares threads, on the processors alone, and a
+# One text of each option; commands of another meaning are named here: prove compares threads, and devices with the processors; a
 # run's memory and threads are of its record. Who has one of an engine's options has all.
 engine='device fit stream experts isa'
 for command in $("$hone" help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'); do

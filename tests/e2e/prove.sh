@@ -24,7 +24,7 @@ for level in $(sed -n "s/^HN_ISA_LEVEL(\([a-z0-9]*\), $arch,.*/\1/p" "$2/src/bas
 done
 [ $all -gt 0 ] || [ $arch = none ] || fail "no level of $arch was found"
 
-# What a proof computes with: levels up to --isa, threads up to --threads, within --memory, on the processors alone.
+# What a proof computes with: levels up to --isa, threads up to --threads, within --memory. tests/far/run.sh has --device.
 says() { tr -d '\n ' <"$dir/c.json" | grep -q "$1" || fail "$2: $(grep '"isa' "$dir/c.json")"; }
 "$hone" prove --ops silu --time-limit 0 --isa ref --device cpu --threads 2 --json "$dir/c.json" --overwrite >"$dir/out" || fail "--isa ref"
 says '"isa":"ref"' 'the certificate is not of ref'
@@ -42,7 +42,7 @@ refused() { # the sentence, the words
     grep -qF -- "$why" "$dir/err" || fail "$*: $(cat "$dir/err")"
 }
 refused 'out of memory' prove --ops silu --time-limit 0 --memory 16K
-refused '--device: a proof is of the machine' prove --ops silu --device cpu,cpu
+refused 'cpu,cpu: the processors are proved whatever is asked for' prove --ops silu --device cpu,cpu
 refused "level 'nope'" prove --ops silu --isa nope
 refused '--numerics is of a model: expected MODEL' prove --numerics mixed
 refused '--data is of a model: expected MODEL' prove --data d.jsonl

@@ -132,7 +132,7 @@ static void fence_host(far *f, uint64_t seq)
 /* With what the device finds in its own memory when the call's turn has come, at addresses that its kernel may use. */
 static hn_status run_captured(far *f, const captured *c, const hn_cancel_flag *cancel)
 {
-    hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT];
+    hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT], plain[HN_MAX_IN];
     hn_call call = c->call, shown;
     hn_launch launch = c->launch;
     hn_frame_read(c->frame, &c->call, in, out);
@@ -153,11 +153,11 @@ static hn_status run_captured(far *f, const captured *c, const hn_cancel_flag *c
         out[o].data = real;
         call.out[o] = &out[o];
     }
-    hn_tensor plain[HN_MAX_IN];
     const unsigned packed = far_shown(&call, plain, &shown);
     launch.call = &shown;
     const hn_status status = f->kernels->backend->submit(f->kernels, &(hn_submission){ .at = &launch, .n = 1, .cancel = cancel });
     far_shown_free(packed, plain);
+    far_spoil(&call);
     return status;
 }
 
@@ -573,6 +573,7 @@ static hn_status far_open(hn_device **out, hn_heap *heap, const hn_device_option
 const hn_backend hn_backend_far = {
     .name = "far",
     .summary = "the CPU's kernels behind memory that the host may not touch, for tests",
+    .gives_cpu_bits = true,
     .open = far_open,
     .close = far_close,
     .available = available,

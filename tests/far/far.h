@@ -16,6 +16,7 @@ extern const hn_backend hn_backend_far;
  *
  *     HN_TEST_DEVICES=far,far    what is opened where "cpu" is asked for
  *     HN_FAR_OFF=linear,add      ops that far does not run
+ *     HN_FAR_WRONG=silu,add      ops whose first output has other last bits than the CPU's
  *     HN_FAR_LAYOUT=plain        the layout it prefers: plain, panel16 or own (layout.h), which it does where nothing is said; mixed:
  *                                one of these by element type, and no two neighbours alike
  *     HN_FAR_MEMORY=1000000,500  bytes of the first in a list of devices, the second ..; the last is all others'.

@@ -56,6 +56,44 @@ try() { # DEVICES OFF NAME COMMAND...
 program() { try "$1" "$2" "$3" "$build/tests/$3"; }
 script() { try "$1" "$2" "$3" sh "$source/tests/$3.sh" "$dir/build" "$source"; }
 
+# ---- beside the processors: what `hone prove --device` says of far, and of a kernel of its own that is wrong ----
+
+proves() { # NAME HONE'S WORDS...
+    what="prove of $1 beside the processors"
+    shift
+    runs cpu "" plain "$build/tests/far/hone" prove "$@" || fails "$what"
+    tell "$what"
+    n=$((n + 1))
+    [ "$far" -gt 0 ] && [ "$host" -eq 0 ] || fails "$what: not where it belongs"
+    grep -q 'far too, which promises the CPU.s bits' "$dir/out" || fails "$what: it does not say so"
+    for kind in devices plans; do
+        grep -q "^$kind .* 0  0 " "$dir/out" || fails "$what: no $kind"
+    done
+}
+finds() { # OP FAILURE HONE'S WORDS...: of which far's kernel is wrong in the last bits
+    HN_FAR_WRONG=$1 && export HN_FAR_WRONG
+    what="prove with far's $1 wrong" failure=$2
+    shift 2
+    runs cpu "" plain "$build/tests/far/hone" prove "$@" && fails "$what: it passes"
+    unset HN_FAR_WRONG
+    grep -q "^FAILED $failure" "$dir/out" || fails "$what: $(grep -E '^FAILED|^hone' "$dir/out" | head -n 1)"
+    n=$((n + 1))
+}
+proofs() {
+    model="$source/tests/differential/models/qwen3moe --data $dir/chats.jsonl --plain"
+    printf '{"prompt":"what is it? ","completion":"a certificate."}\n{"prompt":"for whom? ","completion":"for you."}\n' >"$dir/chats.jsonl"
+    proves "every op" --ops '*' --time-limit 0 --device far
+    # shellcheck disable=SC2086
+    for more in '--device far,far' '--device far --numerics mixed' '--device far --numerics bf16'; do
+        proves "a model, $more" $model $more
+        case $more in *bf16) wrong=round_to ;; *) wrong=linear ;; esac # what is rounded has no other last bits
+        finds $wrong '.*devices: ' $model $more
+    done
+    finds silu 'silu on far, devices: ' --ops 'silu*' --time-limit 0 --device far
+    finds rms_norm_grad 'rms_norm on far, devices: .* gradient' --ops 'rms_norm' --time-limit 0 --device far
+    [ "$all" = --quick ] || proves "all" --time-limit 0 --device far
+}
+
 # ---- every test that there is ----
 
 exceptions=$source/tests/far/exceptions.txt lists='far cpu,far far,far'
@@ -122,6 +160,7 @@ if [ "$all" = --all ] && [ "$pattern" != . ]; then
 fi
 
 try far "" "prove of every op" "$build/tests/far/hone" prove --ops '*' --time-limit 0
+proofs
 if [ "$all" = --quick ]; then
     for name in property/session differential/gradients differential/fused failures/stale_state; do
         program far "" $name

@@ -297,6 +297,7 @@ static void shuffle(hn_device *device, uint64_t seed)
 
 const hn_backend hn_backend_cpu = {
     .name = "cpu",
+    .gives_cpu_bits = true,
     .summary = "this processor",
     .open = open_device,
     .close = close_device,
