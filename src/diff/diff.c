@@ -1,5 +1,28 @@
 /* Two passes: forward, which nodes lead from a parameter to the loss; backward, the gradients.
- * A node's contributions are kept apart until its own turn, then added in the order of use. */
+ *
+ *     applications   0 . . . . . . n_forward - 1 | what is emitted here: gradients, clones, sums
+ *     find_leads     ---------------------->     |
+ *     go_back        <----------------------     |   each asks its op's backward for nodes, which stand behind the bar
+ *
+ * An application stands after those that made its inputs. So when go_back comes to one, all that reads its outputs was there, and
+ * their gradients are complete; what backward emits is never gone back through. `leads` and `sums` are by ids of the forward graph
+ * alone: a node that is newer has no entry, and leads_to asks before it looks.
+ *
+ * A node that is used k times gets k contributions. They are kept apart until its own turn and then added in the order of use, each
+ * put before the later ones: f32's sum depends on the order, and so it is the graph's, not that of this walk. A contribution to
+ * something that leads nowhere is not asked for.
+ *
+ * Sums over tokens (`accumulate`). A gradient of a weight sums over the batch, and the batch is cut into micro-batches. Sums of
+ * sums would have other bits for another cut, so the op that sums goes on from an accumulator, a leaf of its own (bring_to_rest):
+ *
+ *     a micro-batch    x, dy (per batch) --> outer --> scale --> gradient
+ *                                             ^ `--> acc, where the next one begins
+ *
+ * What stands between the sum and the weight then runs once, after the last micro-batch. That is the same only where it is affine in
+ * what depends on the batch (may_follow_sum); what is not is refused by name: it needs all sequences of a step at once.
+ *
+ * Every refusal is made while the graph is built and names what is in the way, an op with the parameters that it cuts off; the
+ * graph is failed with it, for nodes of half a backward must not be run. */
 #include "diff/diff.h"
 
 #include "base/work.h"

@@ -1,4 +1,18 @@
-/* A public model: opened whole, held by what is made on it. */
+/* A public model: opened whole, or without its weights or its words, and held by what is made on it.
+ *
+ * n_holders counts the caller, until hn_lm_close, and each session, chat, batch, scheduler, sampler and matcher that is made on
+ * the model, until it is freed. The last one to let go frees all of it, so a host may close the model first and its sessions later,
+ * in any order; only the engine, whose heap it is on, has to outlive them all. Opening counts as well: what fails half-way lets
+ * go, which takes a model of which only some parts are there.
+ *
+ * Since a part may be missing, nobody reads lm->model or lm->tok without having asked: by holding (hn_lm_hold, hn_lm_hold_words),
+ * or, for what is done at once, by wanting. Both refuse by name what was not opened, and a process that is a child of fork, where
+ * the engine's threads are not.
+ *
+ * What is opened is not changed any more, and any thread may ask it. But for two things: grammars that were bound to the
+ * vocabulary are kept under bounds_lock, and adapters and the folder of digests are given to a model that no other thread uses
+ * meanwhile (hone/model.h).
+ * lm->chosen and lm->digests are lent to the template and to the model, so they go after these. */
 #include "engine/lm_grammar.h"
 
 #include "base/embedded.h"

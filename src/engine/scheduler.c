@@ -1,4 +1,19 @@
-/* What asks of a scheduler: requests come, are cancelled, and go. */
+/* What asks of a scheduler: requests come, are cancelled, and go.
+ *
+ * A request is the scheduler's from hn_lm_scheduler_ask until its on_end was told, and is in one place all the while: in the
+ * list `waiting`, in the order of turns and with sequence -1, or in the array `running`, with a sequence of the batch. Its ids have
+ * room for all that it may ever have, so it can be sent back to wait with what it has drawn, and only keys are lost. Nothing that
+ * the caller's struct points at is kept but callbacks and their context.
+ *
+ * What is refused is refused here, at once: a prompt that never fits, ids that are none, a grammar with goes_on. Whoever stands in
+ * line can run to its end, alone if need be; what fails later ends that request (hn_scheduler_end) and no other.
+ *
+ * Callbacks run within a step. There a host may ask and cancel: the first stands in line, the second sets a mark that the step
+ * heeds, and frees by, when it comes to the request. To step, to forget and to list who runs are refused there as busy (outside):
+ * they would move what the step has in its hands. Nothing is locked: a scheduler is used by one thread at a time.
+ *
+ * Sequences and beginnings hold blocks of the batch's keys, so they go before the batch does: hn_lm_scheduler_free closes those
+ * that run, tells nobody, and lets what the disk is to keep be written. */
 #include "engine/scheduler.h"
 
 #include "engine/beginnings_disk.h"

@@ -1,4 +1,19 @@
-/* Text, thoughts and the marks between them; what calls have in common. Each byte is looked at once. */
+/* Text, thoughts and the marks between them; what calls have in common.
+ *
+ *     TEXT --a call's mark--> SECTION <--> NAME, OBJECT, VALUE, BODY ...: one call     (reader_parts.h has all phases)
+ *       ^                      |   `--> the call's name is told: from here on it is a call, and none of it is text again
+ *       `----its end, or what is no call: said as text, from its mark on, unless a call was told
+ *
+ * In text a byte is in one place until it is given out: `held`, what may be the beginning of a mark, never longer than the
+ * longest one; `blanks`, white space that is dropped if no word follows; `said`, which is flushed at the end of each piece and
+ * before a change of voice. Within a call `raw` has all of it since its mark, what is held too, so that what turns out to be none
+ * can be said after all (hn_reader_abandon). hn_reader_tell, which clears `raw`, is the one point of no return.
+ *
+ * What is given out depends on the bytes alone and not on how they were cut: all state is between bytes, and a piece's end flushes
+ * only what no later byte can take back. Where a mark fails to come, the first held byte is said and the rest matched anew, so a mark
+ * that begins within a false one is found.
+ *
+ * Memory that is lacking is remembered by each text (hn_str) and told at the end of a piece. */
 #include "infer/reader_parts.h"
 
 #include <string.h>

@@ -1,4 +1,20 @@
-/* What is said to a client, by whichever thread works for it. */
+/* What is said to a client, by whichever thread works for it.
+ *
+ *     a handler's thread                      the server's thread (http_connection.c)
+ *     reply | begin, write ..., end           takes `said`, sends it, hears has_ended
+ *        `--> said, under the mutex --news-->    `--> is_gone: the client is lost, or trouble; n_waiting goes down
+ *
+ * A call has two owners. Its handler may say something until it has ended the call (reply, end or break), once; the server's thread
+ * frees it when it has heard of that. So after `leave` nothing of an ended call is looked at: `http` is read from it before, and the
+ * bell is rung without it. `fields` is the handler's without a lock until the head is said; all else that both touch is under the
+ * mutex or atomic.
+ *
+ * What is said is whole or is not: room comes first (hn_http_buffer_room), then all of its bytes. Where there is none, or more waits
+ * than may, the call is in trouble: nothing more is said of it, for what follows would not fit what came before, and is_gone tells
+ * the handler to stop. Its end is still to come from the handler, as it is where the client has left.
+ *
+ * A call is in the news once at a time (is_in_news), however much was said since, and the poller is rung once for all news: a
+ * stream's tokens cost no system call each while the server's thread is busy. */
 #include "server/http_state.h"
 
 #include "base/os/clock.h"

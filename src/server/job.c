@@ -1,4 +1,18 @@
-/* Jobs: jobs/ID/job.json is the record, jobs/ID/run what `hone train` makes. */
+/* Jobs: jobs/ID/job.json is the record, jobs/ID/run what `hone train` makes.
+ *
+ *     hn_job_new     in memory, counted against the quota; nobody finds it
+ *     hn_job_record  the record is whole and on the disk: is_listed, and from here on it is never dropped, so that a pointer to it
+ *                    stays good until the jobs are closed
+ *     hn_job_become  a change that somebody asked for: record first, then memory, or neither
+ *     is_unkept      a change that happened, and could not be written: memory has it, and the record follows
+ *
+ * The record leads whatever else lies there, so a process that dies anywhere leaves something that hn_jobs_read can settle: a
+ * folder without a record is of a job that nobody was told of, and goes; one that was running waits for its turn again, and goes on
+ * from its newest checkpoint; one that is cancelled or put away has its run removed once more. What became of a training that ended
+ * unrecorded is found out again, by beginning it once more.
+ *
+ * A job that is not over holds its files: `uses` of an upload counts such jobs, is not kept, and is counted anew when they are
+ * read. So each way in adds one and each way out takes one: hn_job_become and over (job_run.c), never both. */
 #include "base/os/clock.h"
 #include "base/os/files.h"
 #include "base/os/folders.h"

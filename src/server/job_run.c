@@ -1,4 +1,14 @@
-/* Training: one job at a time, in a process of its own. */
+/* Training: one job at a time, in a process of its own.
+ *
+ *     queued --> [weighed] --> running --> [finishing] --> succeeded        queued or running --> paused --> queued
+ *        ^                        |`---- it refused, or its fourth signal without a new checkpoint --> failed
+ *        `-------- a signal ------'    what is neither over nor finishing may be cancelled
+ *
+ * The office owns all of it and never waits: it looks ten times a second. `trained` is the one slot: its job is with the child, or
+ * in brackets, with the reader, and nobody else begins. The slot is given back when child or reader have ended, not when somebody
+ * asks: who pauses keeps it until the child has saved; who cancels ends the child. The reader has copies of what may change, and
+ * its task comes back to the office, where the job may be another by then: it is looked at again. What is asked for is on the disk
+ * before it is so (hn_job_become); what has ended is so at once, and is written until it is (keep). */
 #include "base/file.h"
 #include "base/os/clock.h"
 #include "base/os/files.h"

@@ -1,4 +1,23 @@
-/* The models that there are: who is found by which name, who is held, whose place is taken. */
+/* The models that there are: who is found by which name, who is held, whose place is taken.
+ *
+ *     away -- its clerk: a place, by the lock --> loading -- without the lock, as long as it takes --> ready
+ *       ^            `------------------------------- it failed --------------------------------------'  |
+ *       `---- by the lock: nobody holds it, or who alone does wants it gone; and it is in no step -------'
+ *
+ * What was loaded (lm, batch, scheduler, embedder) has no lock of its own. It may be used by who holds the model, for a model is
+ * found and held under one taking of the lock, and what is held is not put away. It may be changed by the clerk while the state is
+ * loading, since nothing else touches one that is not ready; and by whoever has the lock, where `held` and is_stepping say that
+ * nobody uses it. Putting away is therefore done under the lock, though it takes long. (The embedder of a model that generates is
+ * made later, by its smith, which alone uses it.)
+ *
+ * is_stepping is not `held`: who is answered in a step lets go within it, and the runner is still in there. Who wants the place
+ * waits for the step's end, without the lock, and after that nothing is known any more: a new request may hold the model, and
+ * another may be the one that was asked least lately. So leave() does one of the two, puts away or waits, and its callers look
+ * again from the beginning.
+ *
+ * One that is loading counts among those that have a place, so that two who load at once do not take the same one. Where --memory does
+ * not suffice, one model leaves for each attempt, until it does or nobody is left who may: then memory is with others who are busy,
+ * or, if there are none, the model is too large for good. */
 #include "base/os/clock.h"
 #include "base/os/files.h"
 #include "base/os/folders.h"

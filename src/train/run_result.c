@@ -1,4 +1,22 @@
-/* What a run leaves: its files, and the contract that an adapter is. */
+/* What a run leaves: its files, and the contract that an adapter is.
+ *
+ *     lock             held from run_take_folder on: this process alone writes here
+ *     run.toml         what it was told; with it and metrics.jsonl alone a run has only begun, and nothing is lost by another
+ *     metrics.jsonl    a line a step; the page and the verdict are made of it
+ *     step-N.ckpt      all that a later step depends on: the newest is where --resume goes on. best.ckpt beside them
+ *     adapter.gguf     the result, or model.gguf where whole tensors were trained; step-N.gguf are earlier ones
+ *     untried.gguf, base.gguf    while the result is made
+ *
+ * A folder with more than a beginning is not written into without --overwrite or --resume, and only files of a run's names
+ * (files_of_run, checkpoints) are removed from it: what else lies there is somebody's own.
+ *
+ * A file has its name only when it is whole, and an adapter only when it was tried: it is written as untried.gguf, opened as
+ * anybody will open it, run over the first tokens of the first example, and written again with the logits that it gave. So the
+ * self-test is of what the file says, not of what this process has in memory. Base and data are looked at before and after: where
+ * they changed meanwhile there is no result, also if it was written.
+ *
+ * To make the adapter of a checkpoint its numbers are read into the run's own tuning. So the result is made first, r->state is put
+ * back afterwards, and the tuning is the last checkpoint's from then on: whoever wants the result reads its file. */
 #include "train/run_parts.h"
 
 #include "base/file.h"

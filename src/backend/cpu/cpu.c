@@ -1,4 +1,22 @@
-/* Runs at once in submit: the pool is the queue. */
+/* Runs at once in submit: the thread that calls is the queue, and its pool does the work.
+ *
+ *     submit     launch  launch  launch            one after the other: a launch sees all that those before it wrote
+ *     launch     phase 0 | phase 1 | ...           a barrier at each bar: hn_pool_run returns when all units are done
+ *     phase      unit unit unit unit ...           on any threads, in any order, none sees what another writes
+ *
+ * So there is nothing to wait for afterwards: an event is reached when it is recorded, and copies are memmove. And no bit depends on
+ * threads: a unit's elements are its own, computed whole by the one who has it. A thread's scratch is good for its unit alone; shared
+ * scratch is what phases hand to each other.
+ *
+ * Shared scratch also lives on into the next launch. Where that is the same op over the same rows (the k and v of one x), what the
+ * first phases made of them still lies there, and is not made again: finds_rows holds it to binding, place, size and the very input,
+ * which the call before must not have written over. It asks the launch directly before and no other, so nobody wrote there since,
+ * and a binding that has a rows_phase leaves alone in later phases what those up to it made.
+ *
+ * Kernels cannot fail: all that could was asked before, in `supports`, ids by the op's check. What only they see, a row that is not
+ * finite, they mark (bad_row, the first of all); the phases that follow are left out, and the row is named on the caller's thread.
+ *
+ * An op without a binding runs by its `forward`, as one unit: slowly, in any layout, and taking no memory over. */
 #include "backend/cpu/cpu.h"
 
 #include "backend/cpu/panel16.h"
