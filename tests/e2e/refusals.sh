@@ -92,7 +92,8 @@ everyone 1 "heads" heads
 refuses 2 "the prompt has 30 tokens|context of 30" "$hone" run m.gguf -p 012345678901234567890123456789 --context 30
 refuses 2 "was made for 2048" "$hone" run m.gguf -p x --context 2049
 refuses 2 "token 1 is 512|vocabulary has 512" "$hone" logits m.gguf --tokens 1,512 --out x.npy
-refuses 2 "a chunk takes 4096" "$hone" perplexity m.gguf text --chunk 4096
+refuses 2 "a chunk of 4096|was made for 2048" "$hone" perplexity m.gguf text --chunk 4096
+refuses 2 "a chunk takes 2048" "$hone" perplexity m.gguf text --chunk 2048
 
 # A disk that is full: nothing half is left, whatever was to be written.
 for command in "logits m.gguf -p 0123456789 --out x.out" "perplexity m.gguf text --chunk 64 --save x.out" \

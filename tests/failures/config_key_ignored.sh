@@ -61,7 +61,7 @@ quietly "$hone" convert m w.gguf --type f32
 quietly logits w.gguf g.npy
 cmp -s w.npy g.npy || fail "smollm3's longrope is lost by convert"
 rm -f x.npy
-refuses 'rope has other numbers beyond 64' "$hone" logits m --tokens "$(yes 5 | head -65 | tr '\n' ',' | sed 's/,$//')" --out x.npy
+refuses 'the model was made for 64' "$hone" logits m --tokens "$(yes 5 | head -65 | tr '\n' ',' | sed 's/,$//')" --out x.npy
 printf '{"ids": [%s]}\n' "$(yes 5 | head -65 | tr '\n' ',' | sed 's/,$//')" >ids.jsonl
 refuses 'expected at most 64 tokens' "$hone" train m --data ids.jsonl --out r --steps 1 --batch 1
 refuses 'rope has other numbers beyond 64' "$hone" train m --data ids.jsonl --out r --steps 1 --batch 1 --too-long allow
