@@ -57,7 +57,7 @@ typedef struct far {
     bool ends;
     uint64_t coin;
     size_t memory, taken; /* 0: no bound */
-    atomic_size_t staged; /* bytes put in the queue since it was empty */
+    atomic_size_t staged; /* bytes of the host's that wait in the queue */
 } far;
 
 /* What this thread, a host's, gave calls to and did not wait for yet: what others do there is theirs. */
@@ -198,6 +198,7 @@ static void *serve(void *context)
         f->first = it->next;
         if (!f->first)
             f->last = NULL;
+        f->staged -= it->staged ? it->bytes : 0;
         f->n_done++;
         free(it->staged);
         free(it);
@@ -342,10 +343,8 @@ static hn_status far_write(hn_device *device, void *to, const void *from, size_t
     HN_TRY(find(f, to, bytes, &real));
     for (size_t at = 0, n; at < bytes; at += n) {
         n = bytes - at < MOST_STAGED ? bytes - at : MOST_STAGED;
-        if (f->staged + n > MOST_STAGED) {
+        if (f->staged + n > MOST_STAGED)
             fence_host(f, queued(f));
-            f->staged = 0;
-        }
         item *it = item_new(WRITE);
         it->staged = memcpy(must(malloc(n)), (const char *)from + at, n);
         it->to = real + at, it->from = it->staged, it->bytes = n;
