@@ -101,7 +101,6 @@ export async function checkTrain(page) {
     writeFileSync(chats, Array.from({ length: 30 }, (_, i) => JSON.stringify({ messages: [{ role: 'user', content: `what is ${i}?` }, { role: 'assistant', content: `it is <b>number</b> ${i}.` }] })).join('\n'));
     writeFileSync(bad, '{"messages": [');
     await page.click('#tab-train');
-    await page.waitForSelector('#train-model option'); // the models are asked for when the page begins
     const field = await page.$('#train-file');
     await field.uploadFile(bad);
     await page.waitForSelector('#train-said.alarm');

@@ -84,7 +84,8 @@ static void put_four(char *to, const char *const from[16], int64_t at, least see
         memcpy(k, from[lane] + at, sizeof k);
         for (int i = 0; i < 4; i++)
             seen[i] = see(seen[i], k[i]);
-        const uint32_t even = (uint32_t)k[0] << 16 | k[2], odd = (uint32_t)k[1] << 16 | k[3];
+        uint32_t even, odd;
+        hn_panel16_four(k, &even, &odd);
         memcpy(to + 4 * lane, &even, sizeof even);
         memcpy(to + 4 * (16 + lane), &odd, sizeof odd);
     }

@@ -54,6 +54,13 @@ static inline int64_t hn_elem_span(hn_elem type, int64_t n)
     return n / hn_elem_block(type) * hn_elem_bytes(type);
 }
 
+/* Four bf16 of a row as the two words of a panel. */
+static inline void hn_panel16_four(const uint16_t k[4], uint32_t *even, uint32_t *odd)
+{
+    *even = (uint32_t)k[0] << 16 | k[2];
+    *odd = (uint32_t)k[1] << 16 | k[3];
+}
+
 /* Where a piece of a row in a panel may begin and end. */
 static inline int64_t hn_panel16_step(hn_elem type) { return type == HN_ELEM_bf16 ? 4 : hn_elem_block(type); }
 

@@ -64,7 +64,8 @@ static void turn_four(const char *rows, int64_t stride, uint8_t *to)
     for (int lane = 0; lane < 16; lane++) {
         uint16_t k[4];
         memcpy(k, rows + lane * stride, sizeof k);
-        const uint32_t even = (uint32_t)k[0] << 16 | k[2], odd = (uint32_t)k[1] << 16 | k[3];
+        uint32_t even, odd;
+        hn_panel16_four(k, &even, &odd);
         memcpy(to + 4 * lane, &even, sizeof even);
         memcpy(to + 4 * (16 + lane), &odd, sizeof odd);
     }

@@ -27,28 +27,13 @@ _Static_assert(KC % BLOCK == 0, "every depth begins at a block");
 /* What was computed lies in memory, and what comes next may have the registers. */
 #define HN_FORGET_REGISTERS __asm__ volatile("" ::: "memory")
 
-/* acc = a step for each row and each of `nv` registers of columns. Of half a block: `steps` rows of either panel, every other one. */
-HN_INLINE void half_step(const int rows, const int nv, const float *a, const float *b, int64_t apart, f32x16 acc[MR][NV])
-{
-    f32x16 bv[NV];
-    HN_UNROLL
-    for (int v = 0; v < nv; v++)
-        bv[v] = f_load(b + apart * v);
-    HN_UNROLL
-    for (int i = 0; i < rows; i++) {
-        const f32x16 av = f_set1(a[i]);
-        HN_UNROLL
-        for (int v = 0; v < nv; v++)
-            acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
-    }
-}
-
+/* Half a block: `steps` rows of either panel, every other one. */
 HN_INLINE void half_block(const int rows, const int nv, int steps, const float *a, const float *b, int64_t ldb, int64_t apart,
                           f32x16 acc[MR][NV])
 {
     HN_KEEP_ROLLED
     for (int p = 0; p < steps; p++, a += 2 * rows, b += 2 * ldb)
-        half_step(rows, nv, a, b, apart, acc);
+        step_of(rows, nv, a, b, apart, acc);
 }
 
 /* The zeros that fill a block: fma(0, 0, -0) is +0. */
@@ -77,11 +62,11 @@ HN_INLINE void halves_at_once(const int rows, const int nv, int even, int odd, c
     clear_half(rows, nv, o);
     HN_KEEP_ROLLED
     for (int p = 0; p < odd; p++, a += 2 * rows, b += 2 * ldb) {
-        half_step(rows, nv, a, b, apart, e);
-        half_step(rows, nv, a + rows, b + ldb, apart, o);
+        step_of(rows, nv, a, b, apart, e);
+        step_of(rows, nv, a + rows, b + ldb, apart, o);
     }
     if (even > odd)
-        half_step(rows, nv, a, b, apart, e);
+        step_of(rows, nv, a, b, apart, e);
 }
 
 HN_INLINE void one_after_the_other(const int rows, const int nv, int even, int odd, const float *a, const float *b, int64_t ldb,

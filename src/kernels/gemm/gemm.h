@@ -41,6 +41,15 @@ typedef struct hn_gemm_operand {
     int64_t pairs;
 } hn_gemm_operand;
 
+/* Its rows from `from` on, a multiple of sixteen where they lie in panels. */
+static inline hn_gemm_operand hn_gemm_rows_from(hn_gemm_operand x, int64_t from, int64_t row_bytes)
+{
+    x.data = (const char *)x.data + from * (x.is_panel16 ? hn_elem_span(x.type, x.row_elems) : row_bytes);
+    if (x.lowest)
+        x.lowest += from / 16 * hn_panel16_stretches(x.row_elems);
+    return x;
+}
+
 /* Which way it is contiguous; neither for strides that are larger both ways. */
 static inline bool hn_gemm_along_outer(const hn_gemm_operand *x)
 {

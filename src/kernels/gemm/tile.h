@@ -29,6 +29,22 @@ enum { NR = 16 * NV, MC = 8 * MR };
 #define HN_TILE_STEPS HN_UNROLL_FOUR
 #endif
 
+/* acc = a step for each row and each of `nv` registers of columns. */
+HN_INLINE void step_of(const int rows, const int nv, const float *a, const float *b, int64_t apart, f32x16 acc[MR][NV])
+{
+    f32x16 bv[NV];
+    HN_UNROLL
+    for (int v = 0; v < nv; v++)
+        bv[v] = f_load(b + apart * v);
+    HN_UNROLL
+    for (int i = 0; i < rows; i++) {
+        const f32x16 av = f_set1(a[i]);
+        HN_UNROLL
+        for (int v = 0; v < nv; v++)
+            acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
+    }
+}
+
 /* `rows` is a constant at every use, so that the accumulators are registers. */
 HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int64_t ldb, int64_t apart, float *c, int64_t ldc,
                        int cols, bool accumulate, hn_ahead *ahead)
@@ -48,19 +64,8 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
             hn_ask(ahead);
             const int n = k - asked < HN_ASK_EVERY ? (int)(k - asked) : HN_ASK_EVERY;
             HN_TILE_STEPS
-            for (int p = 0; p < n; p++, a += rows, b += ldb) {
-                f32x16 bv[NV];
-                HN_UNROLL
-                for (int v = 0; v < NV; v++)
-                    bv[v] = f_load(b + apart * v);
-                HN_UNROLL
-                for (int i = 0; i < rows; i++) {
-                    const f32x16 av = f_set1(a[i]);
-                    HN_UNROLL
-                    for (int v = 0; v < NV; v++)
-                        acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
-                }
-            }
+            for (int p = 0; p < n; p++, a += rows, b += ldb)
+                step_of(rows, NV, a, b, apart, acc);
         }
     } else if (NV > 1 && cols <= 16) { /* a low rank, as a rule: nothing for the other registers */
         for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {

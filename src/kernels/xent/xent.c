@@ -30,14 +30,7 @@ static tile tile_at(const hn_xent_plan *plan, int64_t i)
 }
 
 /* Rows [from, from + cols) of w, as an operand whose outer is the tile's column. */
-static hn_gemm_operand weights_of(const hn_gemm_operand *w, int64_t from)
-{
-    hn_gemm_operand part = *w;
-    const int64_t step = w->is_panel16 ? hn_elem_span(w->type, w->row_elems) : w->outer_stride;
-    part.data = (const char *)w->data + from * step;
-    part.lowest = w->lowest ? w->lowest + from / 16 * hn_panel16_stretches(w->row_elems) : NULL;
-    return part;
-}
+static hn_gemm_operand weights_of(const hn_gemm_operand *w, int64_t from) { return hn_gemm_rows_from(*w, from, w->outer_stride); }
 
 static void multiply(const hn_xent_plan *plan, const hn_gemm_args *args, void *scratch)
 {

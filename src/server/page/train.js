@@ -65,9 +65,15 @@ async function look(file, first) {
            button('\u2192', () => attempt(() => look(file, first + 1)), { disabled: !found.has_more, 'aria-label': 'the next example' })));
 }
 
+/** A file is read with a model's words: whoever brings one sooner waits for the list of models. */
+let modelsAreThere = () => {};
+/** @type {Promise<void>} */
+const models = new Promise(resolve => { modelsAreThere = resolve; });
+
 /** @param {File[]} chosen */
 export function take(chosen) {
     attempt(async () => {
+        await models;
         for (const file of chosen) {
             announce(`${file.name} is read`);
             const found = await api.sendFile(file, byId('train-model').value);
@@ -127,6 +133,7 @@ async function refresh() {
 /** @param {string[]} names of /v1/models */
 export async function show(names) {
     choose(byId('train-model'), names.filter(name => !name.includes(':')).map(name => [name, name]));
+    modelsAreThere();
     await attempt(refresh);
 }
 
