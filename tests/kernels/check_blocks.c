@@ -206,16 +206,21 @@ static void check_ranges(const hn_gemm_kernels *ref, const hn_gemm_kernels *g, b
             for (int64_t q = 0; q < s.n * s.k; q++)
                 b[q] = number(of->b_low, of->b_high);
             if (of->where == ONE_OF_B && s.k > TO) { /* the others of its row are zero, so that its product is all of a sum */
-                memset(b + 20 * s.k, 0, (size_t)s.k * sizeof *b);
-                b[20 * s.k + FROM + i] = 0x1p-80f;
+                const int64_t row = i % 2 ? 20 : s.n - 1;
+                memset(b + row * s.k, 0, (size_t)s.k * sizeof *b);
+                b[row * s.k + FROM + i] = 0x1p-80f;
             }
             hn_gemm_operand stored = { .data = b, .outer_stride = 4 * s.k, .k_stride = 4 };
             if (panels)
                 in_panels(&s, b, &stored);
             check_product(g, &s, a, &stored, b, kc_blank((size_t)(s.m * s.n)));
+            const bool may_all = most_dots > 0, had_all = fewest_dots > 0;
+            const shape rest = { s.m, s.n - 16, s.k }; /* from the second panel on */
+            const hn_gemm_operand from = hn_gemm_rows_from(stored, 16, stored.outer_stride);
+            check_product(g, &rest, a, &from, b + 16 * s.k, kc_blank((size_t)(rest.m * rest.n)));
             if (!g->dots || g->squares || s.m <= HN_GEMM_FEW / 2 || s.k < BLOCK)
                 continue;
-            KC_CHECK(of->dots == NO ? most_dots == 0 : fewest_dots > 0);
+            KC_CHECK(of->dots == NO ? !may_all && most_dots == 0 : had_all && fewest_dots > 0);
         }
 }
 
