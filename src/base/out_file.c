@@ -1,8 +1,11 @@
 /* A file lives under a name of its own until it is given the other one, and three parties may meet it there. A
  * writer of the same path sweeps away what has nobody's lock, and a maker holds one from right after the making:
  * in between it may lose the file, sees that it has no link any more, and makes another. A handler of signals
- * removes what is in the making, from a table that it can read at any moment. And whoever reads `path` meets it
- * after all bytes are on the disk, unless it may be lost: then a power cut can leave it torn under its name. */
+ * removes what is in the making, from a table that it can read at any moment: whoever makes a file has a place
+ * there before, and hears no signal until its name stands in it, so that a handler that finds the place without
+ * a name is in another thread and can wait for it; and once one has begun, nobody makes a file any more. And
+ * whoever reads `path` meets it after all bytes are on the disk, unless it may be lost: then a power cut can leave
+ * it torn under its name. */
 #include "base/out_file.h"
 
 #include "base/map_file.h"
@@ -10,6 +13,7 @@
 #include "base/os/files.h"
 #include "base/os/folders.h"
 #include "base/os/process.h"
+#include "base/os/threads.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -21,36 +25,51 @@ enum { DIGITS = 16, MOST_LIVE = 64, TRIES = 100 };
 
 /* ---- those in the making, for a handler of signals ---- */
 
+enum { FREE, MAKING, THERE };
+
 static struct {
-    atomic_int is_taken; /* 1: the name is being written, 2: it is there */
+    atomic_int state;
     char path[4104];
 } live[MOST_LIVE];
+static atomic_bool is_ending;
 
-static int remember(const char *path)
+/* False: the process ends. */
+static bool take_place(hn_out_file *out)
 {
-    for (int i = 0; i < MOST_LIVE; i++) {
-        int none = 0;
-        if (!atomic_compare_exchange_strong(&live[i].is_taken, &none, 1))
-            continue;
-        snprintf(live[i].path, sizeof live[i].path, "%s", path);
-        atomic_store(&live[i].is_taken, 2);
-        return i;
+    for (int i = 0; i < MOST_LIVE && out->slot < 0; i++) {
+        int expected = FREE;
+        if (atomic_compare_exchange_strong(&live[i].state, &expected, MAKING))
+            out->slot = i;
     }
-    return -1; /* it is swept by whoever writes the same file next */
+    return !atomic_load(&is_ending); /* without a place it is swept by whoever writes the same file next */
+}
+
+static void remember(const hn_out_file *out)
+{
+    if (out->slot < 0)
+        return;
+    snprintf(live[out->slot].path, sizeof live[out->slot].path, "%s", out->partial);
+    atomic_store(&live[out->slot].state, THERE);
 }
 
 static void forget(hn_out_file *out)
 {
     if (out->slot >= 0)
-        atomic_store(&live[out->slot].is_taken, 0);
+        atomic_store(&live[out->slot].state, FREE);
     out->slot = -1;
 }
 
 void hn_out_files_remove(void)
 {
-    for (int i = 0; i < MOST_LIVE; i++)
-        if (atomic_load(&live[i].is_taken) == 2)
+    enum { MOST_MS = 1000 }; /* a disk that does not answer holds no end up */
+    int waited = 0;
+    atomic_store(&is_ending, true);
+    for (int i = 0; i < MOST_LIVE; i++) {
+        while (atomic_load(&live[i].state) == MAKING && waited++ < MOST_MS)
+            hn_os_thread_rest(1);
+        if (atomic_load(&live[i].state) == THERE)
             hn_os_remove(live[i].path);
+    }
 }
 
 /* ---- where it goes ---- */
@@ -141,6 +160,42 @@ static bool holds(int file)
     return hn_os_about_open(file, &about) && about.n_links > 0;
 }
 
+/* A name that nobody has, and the file under it: -1 and errno if there is none. */
+static int make(hn_out_file *out)
+{
+    for (int i = 0; i < TRIES; i++) {
+        snprintf(out->partial, sizeof out->partial, "%s" SUFFIX "%016llx", out->path,
+                 (unsigned long long)draw());
+        const int file = hn_os_open_new(out->partial);
+        if (file >= 0 && holds(file))
+            return file;
+        if (file < 0 && errno != EEXIST)
+            return -1;
+        if (file >= 0) {
+            hn_os_close(file);
+            hn_os_remove(out->partial); /* another's sweep has done it, unless its state could not be read */
+            errno = EBUSY;
+        }
+    }
+    return -1;
+}
+
+/* Deaf, so that no handler of signals finds the file without its name. */
+static int make_known(hn_out_file *out)
+{
+    hn_os_deaf deaf;
+    hn_os_thread_deafen(&deaf);
+    errno = EINTR;
+    out->file = take_place(out) ? make(out) : -1;
+    const int why = errno;
+    if (out->file >= 0)
+        remember(out);
+    else
+        forget(out);
+    hn_os_thread_hear(&deaf);
+    return why;
+}
+
 hn_status hn_out_file_open(hn_out_file *out, hn_sink to)
 {
     *out = (hn_out_file){ .file = -1, .slot = -1, .over = to.over };
@@ -149,21 +204,8 @@ hn_status hn_out_file_open(hn_out_file *out, hn_sink to)
     HN_REQUIRE(length > 0 && (size_t)length < sizeof out->path, HN_ERR_ARGUMENT,
                "file name of %d bytes: expected 1 to %zu", length, sizeof out->path - 1);
     sweep(out->path);
-    for (int i = 0; i < TRIES && out->file < 0; i++) {
-        snprintf(out->partial, sizeof out->partial, "%s" SUFFIX "%016llx", out->path,
-                 (unsigned long long)draw());
-        out->file = hn_os_open_new(out->partial);
-        if (out->file < 0 && errno != EEXIST)
-            break;
-        if (out->file >= 0 && !holds(out->file)) {
-            hn_os_close(out->file);
-            hn_os_remove(out->partial); /* another's sweep has done it, unless its state could not be read */
-            out->file = -1;
-            errno = EBUSY;
-        }
-    }
-    HN_REQUIRE(out->file >= 0, HN_ERR_IO, "%s: %s", out->path, strerror(errno));
-    out->slot = remember(out->partial);
+    const int why = make_known(out);
+    HN_REQUIRE(out->file >= 0, HN_ERR_IO, "%s: %s", out->path, strerror(why));
     return HN_OK;
 }
 

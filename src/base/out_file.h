@@ -65,7 +65,8 @@ hn_status hn_out_file_reserve(const hn_out_file *out, uint64_t bytes);
 hn_status hn_out_file_commit(hn_out_file *out);
 void hn_out_file_abandon(hn_out_file *out); /* takes a closed one */
 
-/* For a handler of signals, where nothing else may be called: files in the making go. */
+/* For a handler of signals that ends the process, where nothing else may be called: files in the making go, and
+ * none is made any more. */
 void hn_out_files_remove(void);
 
 #endif

@@ -16,7 +16,7 @@ static void *run(void *argument)
 
 /* All but those that a thread brings upon itself: blocked, those would end the process instead of finding their
  * handler, and a page of a mapped file that was cut is one. */
-static void block_signals(sigset_t *before)
+void hn_os_thread_deafen(hn_os_deaf *deaf)
 {
     sigset_t most;
     sigfillset(&most);
@@ -24,15 +24,17 @@ static void block_signals(sigset_t *before)
     sigdelset(&most, SIGSEGV);
     sigdelset(&most, SIGFPE);
     sigdelset(&most, SIGILL);
-    pthread_sigmask(SIG_SETMASK, &most, before);
+    pthread_sigmask(SIG_SETMASK, &most, &deaf->before);
 }
+
+void hn_os_thread_hear(const hn_os_deaf *deaf) { pthread_sigmask(SIG_SETMASK, &deaf->before, NULL); }
 
 int hn_os_thread_start(hn_os_thread *thread, void (*task)(void *context), void *context)
 {
-    sigset_t before;
+    hn_os_deaf deaf;
     thread->run = task;
     thread->context = context;
-    block_signals(&before);
+    hn_os_thread_deafen(&deaf);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
 #if defined(__APPLE__) /* which gives half a megabyte */
@@ -40,7 +42,7 @@ int hn_os_thread_start(hn_os_thread *thread, void (*task)(void *context), void *
 #endif
     const int failure = pthread_create(&thread->handle, &attributes, run, thread);
     pthread_attr_destroy(&attributes);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    hn_os_thread_hear(&deaf);
     return failure;
 }
 

@@ -35,6 +35,10 @@ _Static_assert(sizeof(SRWLOCK) == sizeof(void *) && sizeof(CONDITION_VARIABLE) =
 
 void hn_os_thread_rest(int ms) { Sleep((DWORD)ms); }
 
+void hn_os_thread_deafen(hn_os_deaf *deaf) { deaf->none = 0; }
+
+void hn_os_thread_hear(const hn_os_deaf *deaf) { (void)deaf; }
+
 void hn_os_mutex_open(hn_os_mutex *mutex) { *mutex = (hn_os_mutex)HN_OS_MUTEX; }
 
 void hn_os_mutex_close(hn_os_mutex *mutex) { (void)mutex; }
