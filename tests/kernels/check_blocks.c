@@ -5,15 +5,13 @@
 #include "kernels/gemm/gemm.h"
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/at_level.h"
+#include "tests/kernels/defined.h"
 #include "tests/kernels/gemm_data.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct shape {
-    int64_t m, n, k;
-} shape;
+typedef defined_shape shape;
 
 /* Rows 1 to 9 and many; less than a block, whole ones, and what is left; more than a depth. */
 static const shape shapes[] = {
@@ -23,27 +21,6 @@ static const shape shapes[] = {
     { 11, 40, 5700 }, /* more than a stretch of packed rows */
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0], BLOCK = 32 };
-
-static float rounded(float x) { return hn_bf16_to_f32(hn_f32_to_bf16(x)); }
-
-static float one_block(const float *a, const float *b, int64_t left)
-{
-    float sum[2] = { 0, 0 };
-    for (int p = 0; p < BLOCK; p++)
-        sum[p % 2] = p < left ? fmaf(rounded(a[p]), rounded(b[p]), sum[p % 2]) : fmaf(0.0f, 0.0f, sum[p % 2]);
-    return sum[0] + sum[1];
-}
-
-static void blocks(const shape *s, const float *a, const float *b, float *c, bool accumulate)
-{
-    for (int64_t i = 0; i < s->m; i++)
-        for (int64_t j = 0; j < s->n; j++) {
-            float acc = accumulate ? c[i * s->n + j] : 0.0f;
-            for (int64_t p = 0; p < s->k; p += BLOCK)
-                acc += one_block(a + i * s->k + p, b + j * s->k + p, s->k - p);
-            c[i * s->n + j] = acc;
-        }
-}
 
 static int64_t n_dots, fewest_dots, most_dots; /* of a call, and of those of a product */
 static const hn_gemm_kernels *counted;
@@ -82,8 +59,7 @@ static void check_product(const hn_gemm_kernels *g, const shape *s, const float 
     const size_t mn = (size_t)(s->m * s->n);
     fewest_dots = INT64_MAX, most_dots = 0;
     float *want = kc_blank(mn), *more = kc_copy(first, mn * sizeof *first), *a_turned = kc_blank((size_t)(s->m * s->k));
-    blocks(s, a, plain, want, false);
-    blocks(s, a, plain, more, true);
+    defined_blocks(*s, a, plain, want, more);
     hn_gemm_args args = { .m = s->m, .n = s->n, .k = s->k, .b = *b, .blocks = true };
     args.a = (hn_gemm_operand){ .data = a, .outer_stride = 4 * s->k, .k_stride = 4 };
     args.c_row_stride = 4 * s->n, args.c_col_stride = 4;

@@ -5,6 +5,7 @@
 #include "kernels/gemm/gemm.h"
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/at_level.h"
+#include "tests/kernels/defined.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,17 +112,6 @@ static void multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int thr
 
 /* ---- the checks ---- */
 
-static void chain(int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c)
-{
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
-            float acc = 0;
-            for (int64_t p = 0; p < k; p++)
-                acc = fmaf(a[i * k + p], b[j * k + p], acc);
-            c[i * n + j] = acc;
-        }
-}
-
 /* b[n][k] as it may be stored: in f32, in bf16, in panels, along n. */
 static hn_gemm_operand stored(int how, int64_t n, int64_t k, const float *b)
 {
@@ -158,7 +148,7 @@ static void check_case(const hn_gemm_kernels *g, const dots_case *c, const int64
     for (int64_t i = 0; i < n * k; i++)
         b[i] = number(c->b_low, c->b_high);
     b[0] = ldexpf(1, c->b_low - 127);
-    chain(m, n, k, a, b, want);
+    defined_chains((defined_shape){ m, n, k }, a, b, want, NULL);
     hn_gemm_args args = { .m = m, .n = n, .k = k, .c_row_stride = 4 * n, .c_col_stride = 4 };
     args.a = (hn_gemm_operand){ .data = a, .outer_stride = 4 * k, .k_stride = 4 };
     for (int how = 0; how < 4; how++) {

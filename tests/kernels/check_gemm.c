@@ -3,16 +3,15 @@
  * from C. */
 #include "kernels/gemm/gemm.h"
 #include "tests/harness/kernel_check.h"
-#include "tests/kernels/gemm_data.h"
 #include "tests/kernels/at_level.h"
+#include "tests/kernels/defined.h"
+#include "tests/kernels/gemm_data.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct shape {
-    int64_t m, n, k;
-} shape;
+typedef defined_shape shape;
 
 static const shape shapes[] = {
     { 1, 1, 1 },     { 3, 5, 7 },     { 1, 70, 300 },  { 2, 1100, 70 }, { 8, 33, 257 },
@@ -38,17 +37,6 @@ static void run_shuffled(const hn_gemm_kernels *g, const hn_gemm_args *args, int
             hn_gemm_run(&plan, unit, unit + 1, scratch);
 }
 
-static void chain(const shape *s, const float *a, const float *b, float *c, bool accumulate)
-{
-    for (int64_t i = 0; i < s->m; i++)
-        for (int64_t j = 0; j < s->n; j++) {
-            float acc = accumulate ? c[i * s->n + j] : 0.0f;
-            for (int64_t p = 0; p < s->k; p++)
-                acc = fmaf(a[i * s->k + p], b[j * s->k + p], acc);
-            c[i * s->n + j] = acc;
-        }
-}
-
 /* One product in several ways: `x` holds the operand as stored, `plain` its values [n][k]. */
 static void check_product(const hn_gemm_kernels *g, const shape *s, const hn_gemm_operand *b,
                           const float *b_plain)
@@ -56,8 +44,7 @@ static void check_product(const hn_gemm_kernels *g, const shape *s, const hn_gem
     const size_t mn = (size_t)(s->m * s->n);
     float *a = kc_floats((size_t)(s->m * s->k)), *first = kc_floats(mn);
     float *want = kc_blank(mn), *want_more = kc_copy(first, mn * sizeof *first);
-    chain(s, a, b_plain, want, false);
-    chain(s, a, b_plain, want_more, true);
+    defined_chains(*s, a, b_plain, want, want_more);
 
     hn_gemm_args args = { .m = s->m, .n = s->n, .k = s->k, .b = *b };
     args.a = (hn_gemm_operand){ .data = a, .outer_stride = 4 * s->k, .k_stride = 4 };
@@ -140,7 +127,7 @@ static void check_strides(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
         const size_t n_c = (size_t)((s.m - 1) * cs + 2 * s.n - 1);
         float *c = kc_blank(n_c), *want_c = kc_blank(n_c),
               *want = kc_blank((size_t)(s.m * s.n));
-        chain(&s, pa, pb, want, false);
+        defined_chains(s, pa, pb, want, NULL);
         for (int64_t j = 0; j < s.m * s.n; j++)
             want_c[j / s.n * cs + 2 * (j % s.n)] = want[j];
         const hn_gemm_args args = {
@@ -233,7 +220,7 @@ static void check_wild_scales(const hn_gemm_kernels *ref, const hn_gemm_kernels 
             x[i] = 1e-44f;
         for (int i = 0; i < N; i++)
             want[i] = got[i] = -0.0f;
-        chain(&s, x, values, want, true);
+        defined_chains(s, x, values, kc_blank(N), want);
         hn_panel16_pack(type, N, K, plain, row_bytes, 0, panels, 0, N / 16);
         const hn_gemm_args args = {
             .m = 1, .n = N, .k = K, .accumulate = true,

@@ -7,16 +7,14 @@
 #include "tests/harness/check.h"
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/at_level.h"
+#include "tests/kernels/defined.h"
 #include "tests/kernels/emulated/emulated.h"
 #include "tests/kernels/gemm_data.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct shape {
-    int64_t m, n, k;
-} shape;
+typedef defined_shape shape;
 
 /* Halves of squares, and a row or a column more; blocks, depths and passes, and an element more; several units either way. */
 static const shape shapes[] = {
@@ -25,29 +23,6 @@ static const shape shapes[] = {
     { 1030, 18, 40 }, { 64, 64, 96 }, { 290, 90, 290 }, { 70, 40, 1025 }, { 580, 33, 1090 }, { 9, 1070, 1056 }, { 33, 2100, 40 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0], BLOCK = 32 };
-
-/* ---- the definition ---- */
-
-static float rounded(float x) { return hn_bf16_to_f32(hn_f32_to_bf16(x)); }
-
-static float one_block(const float *a, const float *b, int64_t left)
-{
-    float sum[2] = { 0, 0 };
-    for (int p = 0; p < BLOCK; p++)
-        sum[p % 2] = p < left ? fmaf(rounded(a[p]), rounded(b[p]), sum[p % 2]) : fmaf(0.0f, 0.0f, sum[p % 2]);
-    return sum[0] + sum[1];
-}
-
-static void define(const shape *s, const float *a, const float *b, float *c, bool accumulate)
-{
-    for (int64_t i = 0; i < s->m; i++)
-        for (int64_t j = 0; j < s->n; j++) {
-            float acc = accumulate ? c[i * s->n + j] : 0.0f;
-            for (int64_t p = 0; p < s->k; p += BLOCK)
-                acc += one_block(a + i * s->k + p, b + j * s->k + p, s->k - p);
-            c[i * s->n + j] = acc;
-        }
-}
 
 /* ---- runs, and what was done in them ---- */
 
@@ -122,8 +97,7 @@ static void check_product(const hn_gemm_kernels *g, const shape *s, const float 
 {
     const size_t mn = (size_t)(s->m * s->n);
     float *want = kc_blank(mn), *more = kc_copy(first, mn * sizeof *first), *a_turned = kc_blank((size_t)(s->m * s->k));
-    define(s, a, plain, want, false);
-    define(s, a, plain, more, true);
+    defined_blocks(*s, a, plain, want, more);
     hn_gemm_args args = { .m = s->m, .n = s->n, .k = s->k, .b = *b, .blocks = true };
     args.a = (hn_gemm_operand){ .data = a, .outer_stride = 4 * s->k, .k_stride = 4 };
     args.c_row_stride = 4 * s->n, args.c_col_stride = 4;
