@@ -56,7 +56,7 @@ typedef struct hn_lm_export_options {
 /* For PEFT: into a folder, which is made; needs a base. */
 HN_API hn_status hn_lm_export_peft(hn_engine *engine, const char *adapter, const char *folder,
                                    const hn_lm_export_options *options);
-/* A file that llama.cpp loads. */
+/* A file that llama.cpp loads. An adapter without a contract of hone's needs no base; it is held to one that is told. */
 HN_API hn_status hn_lm_export_gguf(hn_engine *engine, const char *adapter, const char *out,
                                    const hn_lm_export_options *options_or_null);
 

@@ -27,6 +27,11 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static const hn_option_rule rules[] = {
+    { "template|template-name|ignore", HN_ONLY_WITH, "base", NULL },
+    { NULL, 0, NULL, NULL },
+};
+
 static hn_status export(const export_args *args, hn_engine *engine, const char *adapter, FILE *out)
 {
     const hn_sink to = args->gguf.path ? args->gguf : args->peft;
@@ -62,6 +67,7 @@ const hn_command hn_cmd_export = {
     .summary = "write an adapter for PEFT or llama.cpp",
     .example = "export run/adapter.gguf --peft peft --base m.gguf",
     .options = options,
+    .rules = rules,
     .args_size = sizeof(export_args),
     .min_operands = 1,
     .max_operands = 1,

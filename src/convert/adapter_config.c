@@ -2,14 +2,15 @@
  * was trained is let pass. Writing says no more than is needed to load it. */
 #include "convert/adapter_config.h"
 
+#include "base/ascii.h"
 #include "base/file.h"
+#include "convert/adapter_targets.h"
+#include "infer/adapter.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MAX_CONFIG = 16 << 20 };
-
-#define TOKENS "adapter.alora.invocation_tokens"
 
 static bool is_nothing(const hn_json *v)
 {
@@ -20,14 +21,40 @@ static bool is_nothing(const hn_json *v)
     return v->kind == HN_JSON_BOOL && !hn_json_is_true(v);
 }
 
+/* PEFT's LoraConfig (0.21), and keys of versions before. A key of a later one that asks for nothing (null, false, an
+ * empty list) is how its configurations say that they do without. */
+static const char *const used[] = { "peft_type", "r", "lora_alpha", "rank_pattern", "alpha_pattern", "bias", "use_rslora",
+                                    "use_dora", "init_lora_weights", "alora_invocation_tokens", "modules_to_save",
+                                    "target_modules", "target_parameters", "exclude_modules", "layers_to_transform",
+                                    "layers_pattern" };
+/* How it was trained or stored, for whom, and what begins from: what it computes, loaded, hangs on none. Layers that are
+ * transposed (fan_in_fan_out) are none of a model's here, and PEFT drops a runtime_config that it finds. */
+static const char *const needless[] = { "task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision",
+                                        "inference_mode", "lora_dropout", "fan_in_fan_out", "megatron_config",
+                                        "megatron_core", "loftq_config", "eva_config", "corda_config", "lora_ga_config",
+                                        "velora_config", "qalora_group_size", "runtime_config", "merge_weights" };
 /* What no adapter in a GGUF has a word for. */
-static hn_status check_absent(const hn_json *root)
+static const char *const wordless[] = { "lora_bias", "layer_replication", "use_qalora", "trainable_token_indices",
+                                        "use_bdlora", "arrow_config", "kasa_config", "monteclora_config",
+                                        "ensure_weight_tying", "enable_lora" };
+
+static bool is_listed(const char *const *list, size_t n, const char *key)
 {
-    static const char *const keys[] = { "lora_bias", "layer_replication", "use_qalora",
-                                        "trainable_token_indices", "use_bdlora" };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        HN_REQUIRE(is_nothing(hn_json_get(root, keys[i])), HN_ERR_UNSUPPORTED,
-                   "%s: a GGUF adapter cannot say it", keys[i]);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], key))
+            return true;
+    return false;
+}
+#define LISTS(list, key) is_listed(list, sizeof(list) / sizeof *(list), key)
+
+static hn_status check_keys(const hn_json *root)
+{
+    for (const hn_json *v = hn_json_first(root); v; v = v->next) {
+        if (LISTS(used, v->key) || LISTS(needless, v->key) || is_nothing(v))
+            continue;
+        HN_REQUIRE(!LISTS(wordless, v->key), HN_ERR_UNSUPPORTED, "%s: a GGUF adapter cannot say it", v->key);
+        return hn_fail(HN_ERR_UNSUPPORTED, "%s: no key that is known of PEFT's LoRA", v->key);
+    }
     const hn_json *bias = hn_json_get(root, "bias");
     HN_REQUIRE(is_nothing(bias) ||
                    !strcmp(hn_json_string(bias), "none"),
@@ -43,7 +70,7 @@ static hn_status check_start(const hn_json *root)
     for (size_t i = 0; init && init->kind == HN_JSON_STRING && i < sizeof kinds / sizeof *kinds;
          i++)
         HN_REQUIRE(
-            strncmp(hn_json_string(init), kinds[i], strlen(kinds[i])) != 0, HN_ERR_UNSUPPORTED,
+            !hn_ascii_same_n(hn_json_string(init), kinds[i], strlen(kinds[i])), HN_ERR_UNSUPPORTED,
             "init_lora_weights: %s trains over a changed base; save it converted to LoRA",
             hn_json_string(init));
     return HN_OK;
@@ -83,7 +110,7 @@ static hn_status read_tokens(hn_heap *heap, const hn_json *root, hn_meta *meta)
     for (const hn_json *v = hn_json_first(list); v && status == HN_OK; v = v->next)
         status = hn_json_want_int(v, "alora_invocation_tokens", &ids[n++]);
     if (status == HN_OK)
-        status = hn_meta_set_ints(meta, TOKENS, HN_META_U32, ids, n);
+        status = hn_meta_set_ints(meta, HN_ADAPTER_INVOCATION, HN_META_U32, ids, n);
     hn_free(heap, ids);
     return status;
 }
@@ -98,7 +125,8 @@ static hn_status read_root(hn_heap *heap, const hn_json *root, hn_adapter_config
     HN_TRY(hn_json_want_double(hn_json_get(root, "lora_alpha"), "lora_alpha", &out->alpha));
     HN_REQUIRE(out->alpha != 0 && isfinite(out->alpha), HN_ERR_UNSUPPORTED,
                "lora_alpha is %g: the adapter does nothing", out->alpha);
-    HN_TRY(check_absent(root));
+    HN_TRY(check_keys(root));
+    HN_TRY(hn_adapter_targets_check(root));
     HN_TRY(check_start(root));
     HN_TRY(check_alphas(root, out->alpha));
     HN_TRY(read_switch(root, "use_rslora", &out->has_root));
@@ -112,14 +140,18 @@ hn_status hn_adapter_config_read(hn_heap *heap, const char *path, hn_adapter_con
 {
     void *bytes;
     size_t n;
-    hn_json_text *text = NULL;
     HN_TRY(hn_file_read(heap, path, MAX_CONFIG, &bytes, &n));
-    hn_status status = hn_json_read(heap, path, bytes, n, &text);
+    hn_status status = hn_json_read(heap, path, bytes, n, &out->text);
     hn_free(heap, bytes);
     HN_TRY(status);
-    status = read_root(heap, hn_json_root(text), out, meta);
-    hn_json_free(text);
+    status = read_root(heap, hn_json_root(out->text), out, meta);
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", path);
+}
+
+void hn_adapter_config_close(hn_adapter_config *config)
+{
+    hn_json_free(config->text);
+    config->text = NULL;
 }
 
 static void add_number(hn_json_writer *json, double value)
@@ -180,7 +212,7 @@ static void add_targets(hn_json_writer *json, const hn_adapter_told *told)
 static hn_status add_tokens(hn_json_writer *json, const hn_meta *meta)
 {
     const hn_meta_value *tokens;
-    HN_TRY(hn_meta_array(meta, TOKENS, HN_META_U32, &tokens));
+    HN_TRY(hn_meta_array(meta, HN_ADAPTER_INVOCATION, HN_META_U32, &tokens));
     if (!tokens || !tokens->n)
         return HN_OK;
     hn_json_key(json, "alora_invocation_tokens");

@@ -10,11 +10,13 @@ typedef struct hn_adapter_config {
     double alpha;
     bool has_root; /* rsLoRA: the scale is alpha / sqrt(rank) */
     bool is_dora, saves_modules;
+    hn_json_text *text; /* for adapter_targets.h */
 } hn_adapter_config;
 
-/* Writes adapter.alora.invocation_tokens too, where there are any. */
+/* Writes adapter.alora.invocation_tokens too, where there are any. Closed also after a failure. */
 hn_status hn_adapter_config_read(hn_heap *heap, const char *path, hn_adapter_config *out,
                                  hn_meta *meta);
+void hn_adapter_config_close(hn_adapter_config *config);
 
 typedef enum hn_peft_kind {
     HN_PEFT_MODULE,    /* target_modules */

@@ -539,7 +539,7 @@ hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, c
     export ex = { .heap = heap, .pool = pool, .dir = dir, .watch = watch, .is_apart = is_apart };
     hn_status status = hn_adapter_base_open(heap, base, ignored, &ex.base);
     if (status == HN_OK)
-        status = hn_adapter_file_open(&ex.file, heap, adapter, ignored, base, template, hn_pool_threads(pool));
+        status = hn_adapter_file_open(&ex.file, heap, adapter, ignored, base, false, template, hn_pool_threads(pool));
     if (status == HN_OK)
         status = check_keys(&ex);
     if (status == HN_OK)

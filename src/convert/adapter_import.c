@@ -10,6 +10,7 @@
 #include "convert/adapter_extra.h"
 #include "convert/adapter_fused.h"
 #include "convert/adapter_kept.h"
+#include "convert/adapter_targets.h"
 #include "convert/general_keys.h"
 #include "infer/adapter.h"
 #include "io/safetensors.h"
@@ -116,6 +117,10 @@ static hn_status take_pair(import *in, const char *prefix, const hn_arch_tensor 
         !in->config.has_root || p->rank == in->pairs[0].rank, HN_ERR_UNSUPPORTED,
         "tensor %s: rank %lld beside %lld under use_rslora: a GGUF adapter has one alpha",
         p->a[0]->name, (long long)p->rank, (long long)in->pairs[0].rank);
+    for (int e = 0; e < p->experts; e++) {
+        hn_adapter_module(&in->base, prefix, tensor, e, module);
+        HN_TRY(hn_adapter_targets_admit(&in->config, module, p->rank));
+    }
     hn_adapter_extra magnitude;
     HN_TRY(hn_adapter_extra_magnitude(&in->base, &in->weights, &in->config, prefix, tensor, &magnitude));
     take_extra(in, &magnitude);
@@ -262,7 +267,7 @@ static hn_status find_all(import *in)
                    "tensor %s: an adapter of %s has no place for it",
                    in->weights.entries[i].name, in->base.arch->name);
     HN_REQUIRE(in->n_pairs + in->n_extras, HN_ERR_FORMAT, "no tensors");
-    return HN_OK;
+    return hn_adapter_targets_all_there(&in->config, &in->base, &in->weights);
 }
 
 static hn_status plan_half(import *in, pair *p, bool is_b)
@@ -492,6 +497,7 @@ hn_status hn_adapter_import(hn_heap *heap, hn_pool *pool, const char *dir, hn_si
     hn_free(heap, in.is_used);
     hn_free(heap, in.weights.index);
     hn_meta_free(&in.meta);
+    hn_adapter_config_close(&in.config);
     hn_safetensors_close(&in.file);
     hn_adapter_base_close(&in.base);
     return status;

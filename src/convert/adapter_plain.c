@@ -59,7 +59,7 @@ hn_status hn_adapter_export_gguf(hn_heap *heap, hn_pool *pool, const char *adapt
 {
     hn_gguf *file;
     const hn_work_part first = hn_work_part_begin(0, 0.8);
-    HN_TRY(hn_work_part_end(&first, hn_adapter_file_open(&file, heap, adapter, ignored, base, template, hn_pool_threads(pool))));
+    HN_TRY(hn_work_part_end(&first, hn_adapter_file_open(&file, heap, adapter, ignored, base, true, template, hn_pool_threads(pool))));
     const hn_work_part second = hn_work_part_begin(0.8, 1);
     hn_status status = check(file);
     if (status == HN_OK)

@@ -50,6 +50,8 @@ static hn_status begin(exporting *e, hn_engine *engine, const hn_lm_export_optio
     HN_TRY(hn_take_struct("hn_lm_export_options", options, sizeof e->o, &e->o));
     HN_TRY(hn_take_ignored("hn_lm_export_options", e->o.ignored_keys, e->o.n_ignored_keys, &e->ignored));
     e->template = (hn_template_choice){ e->o.template_file, e->o.template_name };
+    HN_REQUIRE(e->o.base || (!e->ignored.n && !e->template.file && !e->template.name), HN_ERR_ARGUMENT,
+               "hn_lm_export_options: keys to pass over and a template are of the base, and there is none");
     HN_TRY(hn_engine_check(engine));
     return hn_engine_pool(engine, &e->pool);
 }

@@ -159,8 +159,9 @@ static hn_status hold(hn_adapter *a, const hn_adapter_use *use, hn_adapter_trial
     bool is_other = false;
     int64_t version;
     if (!has_contract(meta))
-        return HN_OK;
+        return hn_adapter_check_known(meta);
     HN_TRY(check_whole(meta));
+    HN_TRY(hn_adapter_check_known(meta));
     HN_TRY(check_version(a, &version, told));
     const hn_work_part first = hn_work_part_begin(0, 0.5);
     HN_TRY(hn_work_part_end(&first, check_base(a, use, version, &is_other, told)));
@@ -238,21 +239,35 @@ static hn_status try_file(hn_heap *heap, const char *path, const hn_ignored *ign
     return status;
 }
 
+/* What was told of a template would change nothing. */
+static hn_status check_wanted(const hn_meta *meta, const hn_template_choice *template)
+{
+    const bool is_chosen = template && (template->file || template->name);
+    HN_REQUIRE(!is_chosen || hn_meta_find(meta, HN_ADAPTER_TEMPLATE), HN_ERR_ARGUMENT,
+               "--template%s %s: the adapter says nothing of a template that it was trained with",
+               template->file ? "" : "-name", template->file ? template->file : template->name);
+    return HN_OK;
+}
+
 hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path,
-                               const hn_ignored *ignored, const char *base,
+                               const hn_ignored *ignored, const char *base, bool fits_base,
                                const hn_template_choice *template, int n_threads)
 {
+    static const hn_template_choice none = { NULL, NULL };
     hn_gguf *file;
     *out = NULL;
     HN_TRY(hn_gguf_open(heap, path, &file));
-    hn_status status = HN_OK;
-    if (has_contract(hn_gguf_meta(file)))
-        status = base ? try_file(heap, path, ignored, base, template, n_threads)
-                      : hn_fail(HN_ERR_ARGUMENT, "adapter %s: expected --base MODEL: hone holds it to "
-                                "its self-test there", path);
+    const bool is_held = has_contract(hn_gguf_meta(file));
+    hn_status status = check_wanted(hn_gguf_meta(file), template);
+    if (status == HN_OK && !is_held)
+        status = hn_adapter_check_known(hn_gguf_meta(file));
+    if (status == HN_OK && is_held && !base)
+        status = hn_fail(HN_ERR_ARGUMENT, "expected --base MODEL: hone holds it to its self-test there");
+    if (status == HN_OK && base && (is_held || fits_base))
+        status = try_file(heap, path, ignored, base, template ? template : &none, n_threads);
     if (status != HN_OK) {
         hn_gguf_close(file);
-        return status;
+        return strstr(hn_error_message(), path) ? status : hn_fail_within(status, "adapter %s: ", path);
     }
     *out = file;
     return HN_OK;

@@ -18,6 +18,7 @@
 
 #define HN_ADAPTER_TYPE      "adapter.type"
 #define HN_ADAPTER_ALPHA     "adapter.lora.alpha"
+#define HN_ADAPTER_INVOCATION "adapter.alora.invocation_tokens"
 #define HN_ADAPTER_BASE      "hone.adapter.base.sha256"
 #define HN_ADAPTER_VERSION   "hone.adapter.version" /* 2; of those without it, 1 */
 #define HN_ADAPTER_SEAL      "hone.adapter.sha256"  /* of the file: io/seal.h */
@@ -60,10 +61,11 @@ typedef struct hn_adapter_trial {
 hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
                           const hn_adapter_use *use, hn_adapter_trial *told_or_null);
 /* The file of one, for those who copy its tensors: what has a contract is held to it on `base`, and
- * what has none needs no base. Closed with hn_gguf_close. */
+ * what has none needs no base, but fits the one that is told if `fits_base`. A template is refused where none was
+ * trained with. Closed with hn_gguf_close. */
 hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path,
-                               const hn_ignored *ignored,
-                               const char *base_or_null, const hn_template_choice *template, int n_threads);
+                               const hn_ignored *ignored, const char *base_or_null, bool fits_base,
+                               const hn_template_choice *template_or_null, int n_threads);
 /* The SHA-256 of a template with the model's tokens, as hn_adapter_use has it. */
 hn_status hn_adapter_template(hn_heap *heap, const char *model, const hn_template_choice *template,
                               char text[65]);

@@ -20,6 +20,9 @@ struct hn_adapter {
     bool is_own; /* hone's kind */
 };
 
+/* Refuses keys that nobody knows: one that is read past may say when, or to what, the matrices are added. */
+hn_status hn_adapter_check_known(const hn_meta *meta);
+
 /* Untried, and unscaled. */
 hn_status hn_adapter_read(hn_adapter **out, hn_heap *heap, const hn_model *model, const char *path);
 void hn_adapter_rescale(hn_adapter *adapter, double scale);

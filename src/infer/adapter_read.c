@@ -2,8 +2,10 @@
  * tried. Only adapter.c hands one out. */
 #include "infer/adapter_parts.h"
 
+#include "base/pattern.h"
 #include "base/work.h"
 #include "kernels/gemm/rows.h"
+#include "models/shared_keys.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -162,6 +164,43 @@ static bool is_text(hn_span span, const char *text)
     return span.data && span.bytes == strlen(text) && !memcmp(span.data, text, span.bytes);
 }
 
+/* What the file says of itself, and what hone says of how it came about; what is used is asked for below. */
+static bool is_known(const char *key)
+{
+    static const char *const own[] = { HN_ADAPTER_TYPE, HN_ADAPTER_ALPHA, HN_ADAPTER_INVOCATION, "general.type",
+                                       "adapter.lora.task_name", "adapter.lora.prompt_prefix" /* notes */ };
+    static const char *const spaces[] = { "general.*", "hone.adapter.*", "hone.train.*", "hone.ignored" };
+    static const hn_key_row *const tables[] = { hn_keys_tokenizer, NULL };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!strcmp(key, own[i]))
+            return true;
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (hn_pattern_matches(spaces[i], key)) {
+            const hn_key_row *row = hn_key_of_gguf(tables, key);
+            return row && !row->only;
+        }
+    return false;
+}
+
+hn_status hn_adapter_check_known(const hn_meta *meta)
+{
+    for (size_t i = 0; i < meta->n; i++)
+        HN_REQUIRE(is_known(meta->values[i].key), HN_ERR_UNSUPPORTED, "key %s: no key that is known of adapters",
+                   meta->values[i].key);
+    return HN_OK;
+}
+
+/* Which tokens it acts on is part of what it computes. */
+static hn_status check_everywhere(const hn_meta *meta)
+{
+    const hn_meta_value *tokens;
+    HN_TRY(hn_meta_array(meta, HN_ADAPTER_INVOCATION, HN_META_U32, &tokens));
+    HN_REQUIRE(!tokens || !tokens->n, HN_ERR_UNSUPPORTED,
+               "key " HN_ADAPTER_INVOCATION ": it acts from its %llu invocation tokens on (aLoRA), and here adapters act on every token: "
+               "it would be another adapter", tokens ? (unsigned long long)tokens->n : 0);
+    return HN_OK;
+}
+
 static hn_status check_keys(hn_adapter *a)
 {
     const hn_meta *meta = hn_gguf_meta(a->file);
@@ -181,7 +220,7 @@ static hn_status check_keys(hn_adapter *a)
     HN_TRY(hn_meta_double(meta, HN_ADAPTER_ALPHA, 0, &a->alpha));
     HN_REQUIRE(isfinite(a->alpha) && a->alpha >= 0, HN_ERR_FORMAT, HN_ADAPTER_ALPHA " is %g",
                a->alpha);
-    return HN_OK;
+    return check_everywhere(meta);
 }
 
 hn_status hn_adapter_read(hn_adapter **out, hn_heap *heap, const hn_model *model, const char *path)

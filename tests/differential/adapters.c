@@ -272,7 +272,41 @@ static void refused(const char *config, const made_tensor *tensors, size_t n, hn
           !partial_is_left(path_of("no.gguf")));
 }
 
-#define CONFIG(more) "{\"peft_type\":\"LORA\",\"r\":4,\"lora_alpha\":8" more "}"
+#define CONFIG(more) "{\"peft_type\":\"LORA\",\"r\":4,\"rank_pattern\":{\"k_proj\":2},\"lora_alpha\":8" more "}"
+
+/* What PEFT leaves out, or makes up. */
+static void check_targets(void)
+{
+    static const char *const fit[] = {
+        CONFIG(""), CONFIG(",\"use_what_comes\":null,\"then\":[]"), CONFIG(",\"target_modules\":null"),
+        CONFIG(",\"target_modules\":[\"q_proj\",\"k_proj\",\"c_attn\"]"), CONFIG(",\"target_modules\":\".*_proj\""),
+        CONFIG(",\"target_modules\":[\"self_attn.q_proj\",\"model.layers.0.self_attn.k_proj\"]"),
+        CONFIG(",\"target_modules\":[\"q_proj\",\"k_proj\"],\"layers_to_transform\":[1,0]"),
+        CONFIG(",\"target_modules\":[\"q_proj\",\"k_proj\"],\"layers_to_transform\":0,\"modules_to_save\":[\"score\"]"),
+    };
+    static const struct {
+        const char *config, *words;
+    } others[] = {
+        { CONFIG(",\"target_modules\":[\"q_proj\"]"), "does not name model.layers.0.self_attn.k_proj" },
+        { CONFIG(",\"target_modules\":[\"proj\"]"), "does not name model.layers.0.self_attn.q_proj" },
+        { CONFIG(",\"exclude_modules\":[\"q_proj\"]"), "does not name model.layers.0.self_attn.q_proj" },
+        { CONFIG(",\"modules_to_save\":[\"self_attn\"]"), "does not name model.layers.0.self_attn.q_proj" },
+        { CONFIG(",\"target_modules\":[\"q_proj\",\"k_proj\"],\"layers_to_transform\":[1]"), "does not name model.layers.0.self_attn.q_proj" },
+        { CONFIG(",\"target_modules\":[\"q_proj\",\"k_proj\",\"v_proj\"]"), "no tensor of v_proj, which target_modules" },
+        { CONFIG(",\"modules_to_save\":[\"lm_head\"]"), "no tensor of lm_head, which modules_to_save" },
+        { CONFIG(",\"target_modules\":3"), "target_modules: expected an array, found an integer" },
+        { CONFIG(",\"alpha_pattern\":3"), "alpha_pattern: expected an object, found an integer" },
+        { "{\"peft_type\":\"LORA\",\"r\":4,\"lora_alpha\":8}", "k_proj.lora_A.weight: rank 2: adapter_config.json says 4" },
+        { "{\"peft_type\":\"LORA\",\"r\":0,\"lora_alpha\":8}", "r is 0" },
+    };
+    check_group("targets");
+    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
+        make_adapter(fit[i], pair, 4);
+        CHECK_OK(import_as(path_of("made"), HERE "/models/llama", HN_F32, path_of("fit.gguf")));
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        refused(others[i].config, pair, 4, HN_ERR_FORMAT, others[i].words);
+}
 
 static void check_refused(void)
 {
@@ -285,6 +319,12 @@ static void check_refused(void)
         { CONFIG(",\"trainable_token_indices\":[1]"), "trainable_token_indices" },
         { CONFIG(",\"alpha_pattern\":{\"q_proj\":3}"), "alpha_pattern: q_proj is 3" },
         { CONFIG(",\"init_lora_weights\":\"pissa_niter_4\""), "pissa_niter_4" },
+        { CONFIG(",\"init_lora_weights\":\"OLoRA\""), "OLoRA trains over a changed base" },
+        { CONFIG(",\"kasa_config\":{\"beta\":1}"), "kasa_config: a GGUF adapter cannot say it" },
+        { CONFIG(",\"arrow_config\":{\"top_k\":1}"), "arrow_config" },
+        { CONFIG(",\"monteclora_config\":{\"num_samples\":2}"), "monteclora_config" },
+        { CONFIG(",\"ensure_weight_tying\":true"), "ensure_weight_tying" },
+        { CONFIG(",\"use_what_comes\":true"), "use_what_comes: no key that is known" },
         { "{\"peft_type\":\"IA3\",\"lora_alpha\":8}", "peft_type: IA3" },
         { "{\"peft_type\":\"LORA\",\"lora_alpha\":0}", "lora_alpha is 0" },
     };
@@ -344,6 +384,7 @@ int main(int argc, char **argv)
             check_model(m);
         check_root();
         check_experts();
+        check_targets();
         check_refused();
     }
     hn_free(&heap, text);
