@@ -54,6 +54,29 @@ static hn_status part_path(const char *path, const split *s, int no, char *out, 
     return HN_OK;
 }
 
+static bool is_same(const hn_meta_value *a, const hn_meta_value *b)
+{
+    return b && a->type == b->type && a->is_array == b->is_array && a->n == b->n && a->bytes == b->bytes &&
+           !memcmp(a->data, b->data, a->bytes);
+}
+
+/* Only the first part's keys are read: what another says must be said there too, or be its own. */
+static hn_status check_part_keys(const hn_gguf *gguf, int no)
+{
+    static const char *const own[] = { "split.no", "split.count", "split.tensors.count", "general.alignment" };
+    const hn_meta *meta = &gguf->parts[no].meta;
+    for (size_t i = 0; i < meta->n; i++) {
+        const hn_meta_value *v = &meta->values[i];
+        bool is_own = false;
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+            is_own = is_own || !strcmp(v->key, own[k]);
+        HN_REQUIRE(is_own || is_same(v, hn_meta_find(&gguf->parts[0].meta, v->key)), HN_ERR_FORMAT,
+                   "%s: key %s: %s does not say it so, whose keys count for all parts", meta->name, v->key,
+                   gguf->parts[0].meta.name);
+    }
+    return HN_OK;
+}
+
 static hn_status open_part(hn_gguf *gguf, const char *path, const split *expected, int no)
 {
     char name[4096];
@@ -66,7 +89,7 @@ static hn_status open_part(hn_gguf *gguf, const char *path, const split *expecte
                "%s: is part %lld of %lld: expected part %d of %lld", name,
                (long long)found.no + 1, (long long)found.count, no + 1,
                (long long)expected->count);
-    return HN_OK;
+    return check_part_keys(gguf, no);
 }
 
 static hn_status open_parts(hn_gguf *gguf, const char *path)
@@ -98,10 +121,12 @@ static hn_status gather_tensors(hn_gguf *gguf)
     all->name = gguf->path;
     for (int i = 0; i < gguf->n_parts; i++)
         all->n += gguf->parts[i].n_tensors;
-    HN_TRY(read_split(&gguf->parts[0].meta, &s));
-    HN_REQUIRE(s.tensors < 0 || (uint64_t)s.tensors == all->n, HN_ERR_FORMAT,
-               "%s: the parts hold %zu tensors: split.tensors.count says %lld", gguf->path,
-               all->n, (long long)s.tensors);
+    for (int i = 0; i < gguf->n_parts; i++) {
+        HN_TRY(read_split(&gguf->parts[i].meta, &s));
+        HN_REQUIRE(s.tensors < 0 || (uint64_t)s.tensors == all->n, HN_ERR_FORMAT,
+                   "%s: the parts hold %zu tensors: split.tensors.count says %lld", gguf->parts[i].path,
+                   all->n, (long long)s.tensors);
+    }
     all->entries = hn_alloc_array(gguf->heap, HN_TAG_FILE, all->n, sizeof *all->entries);
     if (!all->entries)
         return HN_ERR_MEMORY;

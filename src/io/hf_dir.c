@@ -175,12 +175,25 @@ static int find_shard(const hn_hf_dir *dir, const char *name)
     return -1;
 }
 
-/* Opens every shard that the index names, and holds the index to what they hold. */
-static hn_status open_indexed(hn_hf_dir *dir, const hn_json *index)
+/* Its metadata says how large it all is, and by whom it was written. */
+static hn_status check_index_keys(const hn_hf_dir *dir, const hn_json *index)
 {
     const hn_json *map = hn_json_get(index, "weight_map");
     HN_REQUIRE(map && map->kind == HN_JSON_OBJECT, HN_ERR_FORMAT,
                "%s/" WEIGHTS_INDEX ": expected an object weight_map", dir->path);
+    for (const hn_json *v = hn_json_first(index); v; v = v->next)
+        HN_REQUIRE(v == map || !strcmp(v->key, "metadata"), HN_ERR_UNSUPPORTED,
+                   "%s/" WEIGHTS_INDEX ": key %s: expected metadata and weight_map alone", dir->path, v->key);
+    return HN_OK;
+}
+
+/* Opens every shard that the index names. Transformers reads the file without an index where both are there. */
+static hn_status open_indexed(hn_hf_dir *dir, const hn_json *index)
+{
+    bool has_whole;
+    HN_TRY(check_index_keys(dir, index));
+    HN_TRY(has(dir, WEIGHTS, &has_whole));
+    const hn_json *map = hn_json_get(index, "weight_map");
     for (const hn_json *v = hn_json_first(map); v; v = v->next) {
         const char *shard;
         HN_TRY(hn_json_want_string(v, v->key, &shard));
@@ -190,6 +203,9 @@ static hn_status open_indexed(hn_hf_dir *dir, const hn_json *index)
                    dir->path, MAX_SHARDS);
         HN_TRY(open_shard(dir, shard));
     }
+    HN_REQUIRE(!has_whole || find_shard(dir, WEIGHTS) >= 0, HN_ERR_FORMAT,
+               "%s: " WEIGHTS " and " WEIGHTS_INDEX ", which does not name it: expected one of them, for they may be two models",
+               dir->path);
     return HN_OK;
 }
 
@@ -201,6 +217,11 @@ static hn_status check_index(const hn_hf_dir *dir, const hn_json *index)
         HN_REQUIRE(entry && entry->part == find_shard(dir, hn_json_string(v)), HN_ERR_FORMAT,
                    "%s: tensor %s: not in %s, where the index says it is", dir->path, v->key,
                    hn_json_string(v));
+    }
+    for (size_t i = 0; i < dir->weights.n && dir->weights.n > hn_json_count(map); i++) {
+        const hn_weight_entry *entry = &dir->weights.entries[i];
+        HN_REQUIRE(hn_json_get(map, entry->name), HN_ERR_FORMAT, "%s: tensor %s: in %s, and the index does not name it",
+                   dir->path, entry->name, hn_os_last_part(dir->parts[entry->part]->path));
     }
     return HN_OK;
 }

@@ -85,6 +85,10 @@ static hn_status read_tensor(hn_safetensors *file, const hn_json *json, hn_weigh
     HN_REQUIRE(json->kind == HN_JSON_OBJECT, HN_ERR_FORMAT,
                "%s: tensor %s: expected an object, found %s", file->path, t->name,
                hn_json_kind_text(json->kind));
+    for (const hn_json *v = hn_json_first(json); v; v = v->next)
+        HN_REQUIRE(!strcmp(v->key, "dtype") || !strcmp(v->key, "shape") || !strcmp(v->key, "data_offsets"),
+                   HN_ERR_UNSUPPORTED, "%s: tensor %s: field %s: expected dtype, shape and data_offsets alone", file->path,
+                   t->name, v->key);
     if (hn_json_want_string(hn_json_get(json, "dtype"), "dtype", &dtype) != HN_OK)
         return hn_fail_within(HN_ERR_FORMAT, "%s: tensor %s: ", file->path, t->name);
     if (hn_safetensors_type(dtype, &t->encoding, &element_bytes) != HN_OK)

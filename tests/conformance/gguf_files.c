@@ -63,16 +63,20 @@ static void write_file(const char *path, const hn_meta *meta, int first, int n)
     CHECK_OK(hn_weights_writer_finish(writer));
 }
 
-static void write_part(const char *name, int no, int count, int tensors, int first, int n)
+static void write_part_saying(const char *key, const char *text, const char *name, int no, int count, int tensors, int first, int n)
 {
     hn_meta meta = hn_meta_on(&heap, "meta");
-    if (no == 0)
-        CHECK_OK(hn_meta_set_text(&meta, "general.architecture", "llama"));
+    CHECK_OK(key ? hn_meta_set_text(&meta, key, text) : HN_OK);
     CHECK_OK(hn_meta_set_int(&meta, "split.no", HN_META_U16, no));
     CHECK_OK(hn_meta_set_int(&meta, "split.count", HN_META_U16, count));
     CHECK_OK(hn_meta_set_int(&meta, "split.tensors.count", HN_META_I32, tensors));
     write_file(path_of(name), &meta, first, n);
     hn_meta_free(&meta);
+}
+
+static void write_part(const char *name, int no, int count, int tensors, int first, int n)
+{
+    write_part_saying(no ? NULL : "general.architecture", "llama", name, no, count, tensors, first, n);
 }
 
 static void fails(const char *name, hn_status code, const char *words)
@@ -106,6 +110,17 @@ static void check_split(void)
         }
         hn_gguf_close(gguf);
     }
+    hn_gguf *same; /* the first part's keys count: another's were read past */
+    write_part_saying("general.architecture", "llama", names[1], 1, 3, 6, 2, 2);
+    if (CHECK_OK(hn_gguf_open(&heap, path_of(names[0]), &same)))
+        hn_gguf_close(same);
+    write_part_saying("general.architecture", "qwen2", names[1], 1, 3, 6, 2, 2);
+    fails(names[0], HN_ERR_FORMAT, "00002-of-00003.gguf: key general.architecture: ");
+    write_part_saying("llama.pooling", "", names[1], 1, 3, 6, 2, 2);
+    fails(names[2], HN_ERR_FORMAT, "00002-of-00003.gguf: key llama.pooling: ");
+    write_part(names[1], 1, 3, 7, 2, 2);
+    fails(names[0], HN_ERR_FORMAT, "split.tensors.count says 7");
+    write_part(names[1], 1, 3, 6, 2, 2);
     write_part(names[0], 0, 3, 7, 0, 2);
     fails(names[1], HN_ERR_FORMAT, "split.tensors.count says 7");
     write_part(names[0], 0, 3, 6, 0, 2);

@@ -117,6 +117,8 @@ static void check_bad(void)
           HN_ERR_FORMAT },
         { "{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,1]}}", "tensor a: expected a shape", 1,
           HN_ERR_FORMAT },
+        { "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1],\"scale\":2}}", "tensor a: field scale: expected dtype", 1,
+          HN_ERR_UNSUPPORTED },
         { "{\"a\":[]}", "tensor a: expected an object", 0, HN_ERR_FORMAT },
         { "{\"\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "name is empty", 1,
           HN_ERR_FORMAT },
@@ -158,15 +160,19 @@ static void write_text(const char *name, const char *text)
     CHECK_OK(hn_file_write(hn_sink_own(path_of(name)), &span, 1));
 }
 
-static void write_shard(const char *name, const char *tensor)
+static void write_shard_of(const char *name, const char *tensor, const char *empty)
 {
-    char header[200];
+    char header[300], more[120] = "";
+    if (empty)
+        snprintf(more, sizeof more, ",\"%s\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}", empty);
     snprintf(header, sizeof header,
-             "{\"%s\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", tensor);
+             "{\"%s\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}%s}", tensor, more);
     make(header, 8);
     const hn_span span = { bytes, n_bytes };
     CHECK_OK(hn_file_write(hn_sink_own(path_of(name)), &span, 1));
 }
+
+static void write_shard(const char *name, const char *tensor) { write_shard_of(name, tensor, NULL); }
 
 static void dir_fails(hn_status code, const char *words)
 {
@@ -195,6 +201,15 @@ static void check_dirs(void)
     write_shard("m-2.safetensors", "b");
     write_text("model.safetensors.index.json",
                "{\"weight_map\":{\"a\":\"m-1.safetensors\",\"b\":\"m-2.safetensors\"}}");
+    dir_fails(HN_ERR_FORMAT, "model.safetensors and model.safetensors.index.json, which does not name it"); /* two models */
+    write_text("model.safetensors.index.json", "{\"weight_map\":{\"a\":\"m-1.safetensors\",\"whole\":\"model.safetensors\"}}");
+    if (CHECK_OK(hn_hf_dir_open(&heap, dir, HN_HF_WEIGHTS, &hf))) {
+        CHECK_INT(2, hf->n_parts);
+        hn_hf_dir_close(hf);
+    }
+    unlink(path_of("model.safetensors"));
+    write_text("model.safetensors.index.json",
+               "{\"metadata\":{\"total_size\":8},\"weight_map\":{\"a\":\"m-1.safetensors\",\"b\":\"m-2.safetensors\"}}");
     if (CHECK_OK(hn_hf_dir_open(&heap, dir, HN_HF_WEIGHTS, &hf))) {
         CHECK_INT(2, hf->n_parts);
         CHECK(hn_weights_find(&hf->weights, "a") && !hn_weights_find(&hf->weights, "whole"));
@@ -216,6 +231,15 @@ static void check_dirs(void)
     dir_fails(HN_ERR_FORMAT, "a: expected a string");
     write_text("model.safetensors.index.json", "{}");
     dir_fails(HN_ERR_FORMAT, "expected an object weight_map");
+    write_text("model.safetensors.index.json", "{\"weight_map\":{\"a\":\"m-1.safetensors\"},\"then\":{}}");
+    dir_fails(HN_ERR_UNSUPPORTED, "index.json: key then: expected metadata and weight_map alone");
+    write_text("model.safetensors", ""); /* its place, whoever reads it */
+    write_text("model.safetensors.index.json", "{\"weight_map\":{\"a\":\"m-1.safetensors\"}}");
+    dir_fails(HN_ERR_FORMAT, "which does not name it");
+    unlink(path_of("model.safetensors"));
+    write_shard_of("m-1.safetensors", "a", "b");
+    dir_fails(HN_ERR_FORMAT, "tensor b: in m-1.safetensors, and the index does not name it");
+    write_shard("m-1.safetensors", "a");
     write_shard("m-2.safetensors", "a");
     write_text("model.safetensors.index.json",
                "{\"weight_map\":{\"a\":\"m-1.safetensors\",\"b\":\"m-2.safetensors\"}}");
