@@ -29,7 +29,8 @@ HN_API hn_status hn_exec_new(hn_exec **out, hn_builder *builder, int32_t n_wante
                              hn_node *const *wanted, const char *plan);
 HN_API void hn_exec_free(hn_exec *exec); /* takes NULL */
 
-/* Copies into a leaf's memory: as many bytes as the leaf has, or fewer for smaller extents. */
+/* Copies into a leaf's memory: as many bytes as the leaf has, or fewer for smaller extents; a run that reads more of an input or a
+ * weight than was last written of it is HN_ERR_ARGUMENT. */
 HN_API hn_status hn_exec_write(hn_exec *exec, const hn_node *leaf, const void *data, size_t bytes);
 HN_API hn_status hn_exec_extent(hn_exec *exec, int32_t extent, int64_t size);
 HN_API hn_status hn_exec_run(hn_exec *exec);

@@ -164,15 +164,37 @@ hn_status hn_engine_check(const hn_engine *e)
 hn_status hn_engine_leaves_open(hn_engine_leaves *l, hn_engine *e, const hn_graph *g,
                                 hn_storage *storage)
 {
-    *l = (hn_engine_leaves){ .engine = e, .g = g, .storage = storage, .n = g->n_leaves };
-    l->is_written = hn_alloc_array(&e->heap, HN_TAG_STATE, (size_t)l->n + 1, sizeof *l->is_written);
-    return l->is_written ? HN_OK : HN_ERR_MEMORY;
+    *l = (hn_engine_leaves){ .engine = e, .g = g, .storage = storage, .n = g->n_leaves, .n_extents = g->n_extents };
+    l->written = hn_alloc_array(&e->heap, HN_TAG_STATE, (size_t)l->n + 1, sizeof *l->written);
+    l->extents = hn_alloc_array(&e->heap, HN_TAG_STATE, (size_t)l->n_extents + 1, sizeof *l->extents);
+    for (int i = 0; l->extents && i < l->n_extents; i++)
+        l->extents[i] = g->extents[i].max;
+    return l->written && l->extents ? HN_OK : HN_ERR_MEMORY;
 }
 
 void hn_engine_leaves_close(hn_engine_leaves *l)
 {
-    if (l->engine)
-        hn_free(&l->engine->heap, l->is_written);
+    if (!l->engine)
+        return;
+    hn_free(&l->engine->heap, l->written);
+    hn_free(&l->engine->heap, l->extents);
+}
+
+void hn_engine_leaves_extent(hn_engine_leaves *l, int32_t extent, int64_t size)
+{
+    if (extent >= 0 && extent < l->n_extents)
+        l->extents[extent] = size;
+}
+
+/* Plain rows, as they are written. */
+static size_t bytes_of_run(const hn_engine_leaves *l, const hn_leaf *leaf)
+{
+    hn_type type = hn_type_plain(&leaf->type);
+    for (int i = 0; i < type.rank; i++)
+        if (leaf->extent[i] && leaf->extent[i] <= l->n_extents)
+            type.dim[i] = l->extents[leaf->extent[i] - 1];
+    hn_type_pack(&type);
+    return hn_type_bytes(&type);
 }
 
 hn_status hn_engine_check_written(const hn_engine_leaves *l, const hn_plan *plan)
@@ -181,9 +203,13 @@ hn_status hn_engine_check_written(const hn_engine_leaves *l, const hn_plan *plan
         const hn_leaf *leaf = l->g->leaves[i];
         const bool is_given = leaf->kind == HN_LEAF_INPUT || leaf->kind == HN_LEAF_STEP ||
                               leaf->kind == HN_LEAF_WEIGHT;
-        HN_REQUIRE(!is_given || plan->leaf_value[i] == HN_NO_VALUE || l->is_written[i],
-                   HN_ERR_ARGUMENT, "%s was never written: expected its numbers before the first run",
-                   leaf->name);
+        if (!is_given || plan->leaf_value[i] == HN_NO_VALUE)
+            continue;
+        HN_REQUIRE(l->written[i], HN_ERR_ARGUMENT,
+                   "%s was never written: expected its numbers before the first run", leaf->name);
+        HN_REQUIRE(l->written[i] >= bytes_of_run(l, leaf), HN_ERR_ARGUMENT,
+                   "%s: %zu bytes were written: a run of these extents reads %zu", leaf->name, l->written[i],
+                   bytes_of_run(l, leaf));
     }
     return HN_OK;
 }
@@ -210,7 +236,9 @@ hn_status hn_engine_write_leaf(hn_engine_leaves *l, const hn_node *leaf, const v
 {
     HN_REQUIRE(data || !bytes, HN_ERR_ARGUMENT, "no data given");
     HN_TRY(check_leaf(l, leaf, bytes));
-    l->is_written[leaf->leaf->id] = true;
+    if (!bytes)
+        return HN_OK;
+    l->written[leaf->leaf->id] = bytes;
     if (leaf->leaf->type.layout)
         return hn_storage_pack(l->storage, leaf->leaf,
                                &(hn_plain_rows){ data, leaf->leaf->type.dtype, 0 });
@@ -223,13 +251,14 @@ hn_status hn_engine_read_leaf(const hn_engine_leaves *l, const hn_node *leaf, vo
     HN_TRY(check_leaf(l, leaf, bytes));
     HN_REQUIRE(!leaf->leaf->type.layout, HN_ERR_UNSUPPORTED,
                "%s is packed, and nothing changes it: keep what was written", leaf->leaf->name);
-    return hn_storage_read(l->storage, leaf->leaf, 0, to, bytes);
+    return bytes ? hn_storage_read(l->storage, leaf->leaf, 0, to, bytes) : HN_OK;
 }
 
 hn_status hn_engine_read_tensor(const hn_tensor *t, void *to, size_t bytes)
 {
     const hn_type packed = hn_type_plain(&t->type);
-    HN_REQUIRE(to && bytes == hn_type_bytes(&packed), HN_ERR_SHAPE,
+    HN_REQUIRE(to, HN_ERR_ARGUMENT, "no memory given");
+    HN_REQUIRE(bytes == hn_type_bytes(&packed), HN_ERR_SHAPE,
                "room for %zu bytes: expected %zu", bytes, hn_type_bytes(&packed));
     const hn_tensor out = hn_tensor_at(&packed, to);
     hn_tensor_copy(&out, t);

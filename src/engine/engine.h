@@ -61,13 +61,15 @@ void hn_engine_tells(hn_engine *engine);
             hn_engine_tells(engine);                                                           \
     } while (0)
 
-/* The leaves of a graph with memory, and which of them were ever written. */
+/* The leaves of a graph with memory, and how much of each was written. */
 typedef struct hn_engine_leaves {
     hn_engine *engine;
     const hn_graph *g;
     hn_storage *storage;
     int n;            /* that had their memory then: the graph may have got more */
-    bool *is_written; /* by leaf */
+    int n_extents;    /* likewise */
+    size_t *written;  /* bytes by leaf, of the last write; 0: never */
+    int64_t *extents; /* of the next run */
 } hn_engine_leaves;
 
 hn_status hn_engine_leaves_open(hn_engine_leaves *leaves, hn_engine *engine, const hn_graph *g,
@@ -78,7 +80,10 @@ hn_status hn_engine_write_leaf(hn_engine_leaves *leaves, const hn_node *leaf, co
                                size_t bytes);
 hn_status hn_engine_read_leaf(const hn_engine_leaves *leaves, const hn_node *leaf, void *to,
                               size_t bytes);
-/* HN_ERR_ARGUMENT names an input or a weight that the plan reads and nobody wrote. */
+/* After the program has taken it. */
+void hn_engine_leaves_extent(hn_engine_leaves *leaves, int32_t extent, int64_t size);
+/* HN_ERR_ARGUMENT names an input or a weight that the plan reads and nobody wrote, or not as much of it as a run of these
+ * extents reads. */
 hn_status hn_engine_check_written(const hn_engine_leaves *leaves, const hn_plan *plan);
 /* HN_ERR_ARGUMENT unless all are nodes of the builder. */
 hn_status hn_builder_check_own(const hn_builder *builder, int n, hn_node *const *nodes);

@@ -75,7 +75,9 @@ hn_status hn_exec_extent(hn_exec *x, int32_t extent, int64_t size)
 {
     HN_ENTER();
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
-    return hn_program_set_extent(hn_executable_program(x->x, 0), extent, size);
+    HN_TRY(hn_program_set_extent(hn_executable_program(x->x, 0), extent, size));
+    hn_engine_leaves_extent(&x->leaves, extent, size);
+    return HN_OK;
 }
 
 hn_status hn_exec_run(hn_exec *x)

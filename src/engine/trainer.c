@@ -105,7 +105,9 @@ hn_status hn_trainer_extent(hn_trainer *t, int32_t extent, int64_t size)
 {
     HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
-    return hn_descent_set_extent(t->descent, extent, size);
+    HN_TRY(hn_descent_set_extent(t->descent, extent, size));
+    hn_engine_leaves_extent(&t->leaves, extent, size);
+    return HN_OK;
 }
 
 hn_status hn_trainer_begin(hn_trainer *t)

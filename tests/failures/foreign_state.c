@@ -124,6 +124,49 @@ static void wants_numbers(void)
     hn_builder_free(b);
 }
 
+/* Of a leaf of which less was written than a run reads, the rest was what memory held: zeros, or a longer run's. */
+static void wants_all_numbers(void)
+{
+    static const float data[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+    float found[12];
+    hn_builder *b;
+    hn_exec *x = NULL;
+    check_group("written in part");
+    CHECK_OK(hn_builder_new(&b, engine));
+    const int32_t rows = hn_builder_extent(b, "rows", 4);
+    hn_node *a = hn_builder_leaf(b, "input", "a", "f32", 2, (int64_t[]){ -1 - rows, 3 }), *w = leaf(b, "weight", "w");
+    hn_node *y = hn_builder_op(b, "mul", NULL, 2, (hn_node *[]){ a, w });
+    if (CHECK_OK(hn_exec_new(&x, b, 1, &y, NULL))) {
+        CHECK_OK(hn_exec_write(x, a, data, sizeof data));
+        CHECK_OK(hn_exec_write(x, w, NULL, 0));
+        CHECK_FAILS(hn_exec_run(x), HN_ERR_ARGUMENT, "w was never written");
+        CHECK_OK(hn_exec_write(x, w, data, 4));
+        CHECK_FAILS(hn_exec_run(x), HN_ERR_ARGUMENT, "w: 4 bytes were written: a run of these extents reads 12");
+        CHECK_OK(hn_exec_write(x, w, data, 12));
+        CHECK_OK(hn_exec_run(x));
+        CHECK_OK(hn_exec_extent(x, rows, 2));
+        CHECK_OK(hn_exec_write(x, a, data + 6, 24));
+        CHECK_OK(hn_exec_run(x));
+        CHECK_OK(hn_exec_read(x, 0, found, 24));
+        CHECK(found[5] == 36);
+        CHECK_FAILS(hn_exec_read(x, 0, NULL, 24), HN_ERR_ARGUMENT, "no memory given");
+        CHECK_OK(hn_exec_extent(x, rows, 4));
+        CHECK_FAILS(hn_exec_run(x), HN_ERR_ARGUMENT, "a: 24 bytes were written: a run of these extents reads 48");
+        CHECK_OK(hn_exec_write(x, a, data, sizeof data));
+        CHECK_OK(hn_exec_run(x));
+    }
+    hn_exec_free(x);
+    hn_builder_free(b);
+    training s;
+    if (!open_training(&s))
+        return;
+    write_all(&s);
+    CHECK_OK(hn_trainer_write(s.t, s.x, data, sizeof data));
+    CHECK_OK(hn_trainer_begin(s.t));
+    CHECK_FAILS(hn_trainer_micro(s.t), HN_ERR_ARGUMENT, "x: 48 bytes were written: a run of these extents reads 96");
+    close_training(&s);
+}
+
 static void wants_a_micro_batch(void)
 {
     training s;
@@ -214,6 +257,7 @@ int main(int argc, char **argv)
     if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 4 }))) {
         refuses_nodes_of_others();
         wants_numbers();
+        wants_all_numbers();
         wants_a_micro_batch();
         frees_in_a_child();
         hn_engine_free(engine);
