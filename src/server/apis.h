@@ -24,5 +24,7 @@ void hn_api_ask_long(hn_server *server, hn_http_call *call, const hn_fields *fie
  * nobody's words are a turn's beginning. */
 bool hn_render_messages(hn_answer *a, hn_str *out, hn_failure *why);
 bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why);
+/* Messages as the library takes them, added to *out. */
+hn_status hn_render_text(const hn_lm *lm, const char *messages, const hn_lm_render_options *o, hn_str *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* A field is named by the way to it: messages[3].content[0].text. */
 #include "server/message_fields.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *type_of(const hn_json *object)
@@ -71,13 +72,21 @@ typedef struct messages {
     const typed *parts;                         /* of its content */
 } messages;
 
+/* Templates take one without for nobody's, and pass over it. */
+static bool has_role(const char *way, const hn_json *message, hn_failure *why)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%.100srole", way);
+    return hn_field_of(message, "role") || hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, name, "%s: expected a string, found none", name);
+}
+
 static bool check_messages(const messages *of, const hn_json *list, hn_failure *why)
 {
     size_t i = 0;
     for (const hn_json *m = hn_json_at(list, 0); m; m = m->next) {
         const hn_field_way way = hn_field_way_at("", "messages", i++);
-        if (!hn_fields_check_within(of->message, way.text, m, why) || !check_typed(of->parts, way.text, m, "content", why) ||
-            !check_calls(of->call, of->function, way.text, m, why))
+        if (!hn_fields_check_within(of->message, way.text, m, why) || !has_role(way.text, m, why) ||
+            !check_typed(of->parts, way.text, m, "content", why) || !check_calls(of->call, of->function, way.text, m, why))
             return false;
     }
     return true;

@@ -1,6 +1,7 @@
 /* Messages of a request as the model's template takes them. */
 #include "server/apis.h"
 #include "server/message_fields.h"
+#include "server/unwritten.h"
 
 #include <string.h>
 
@@ -239,18 +240,22 @@ static void close_rendering(rendering *r)
     hn_str_free(&r->vars.words);
 }
 
-static hn_status render(const hn_lm *lm, const rendering *r, hn_str *out)
+/* Templates seldom add more than that to the words: one that does is rendered once more. */
+hn_status hn_render_text(const hn_lm *lm, const char *messages, const hn_lm_render_options *o, hn_str *out)
 {
-    size_t bytes = 0;
-    HN_TRY(hn_lm_render(lm, r->messages.text, &r->o, NULL, 0, &bytes));
-    char *text = hn_alloc(out->heap, HN_TAG_TEXT, bytes + 1);
-    if (!text)
-        return HN_ERR_MEMORY;
-    const hn_status status = hn_lm_render(lm, r->messages.text, &r->o, text, bytes + 1, &bytes);
-    if (status == HN_OK)
-        hn_str_add_bytes(out, text, bytes);
-    hn_free(out->heap, text);
-    return status == HN_OK ? hn_str_status(out) : status;
+    size_t room = strlen(messages) + (o->tools ? 2 * strlen(o->tools) : 0) + 4096, bytes = 0;
+    for (;;) {
+        char *text = hn_alloc(out->heap, HN_TAG_TEXT, room);
+        if (!text)
+            return HN_ERR_MEMORY;
+        const hn_status status = hn_lm_render(lm, messages, o, text, room, &bytes);
+        if (status == HN_OK)
+            hn_str_add_bytes(out, text, bytes);
+        hn_free(out->heap, text);
+        if (status != HN_ERR_ARGUMENT || bytes < room)
+            return status == HN_OK ? hn_str_status(out) : status;
+        room = bytes + 1;
+    }
 }
 
 /* Where a variable was asked for: a field of its own, as this form calls it, or among all. */
@@ -308,8 +313,8 @@ bool hn_render_messages(hn_answer *a, hn_str *out, hn_failure *why)
     rendering r;
     bool is_well = open_rendering(&r, a, a->tools.length ? a->tools.text : NULL, why);
     if (is_well) {
-        const hn_status status = render(a->model->lm, &r, out);
-        is_well = status == HN_OK || refuse_rendering(a, &r.vars, status, why);
+        const hn_status status = hn_render_text(a->model->lm, r.messages.text, &r.o, out);
+        is_well = (status == HN_OK || refuse_rendering(a, &r.vars, status, why)) && hn_unwritten_check(a, r.messages.text, &r.o, why);
     }
     close_rendering(&r);
     return is_well;
@@ -342,7 +347,7 @@ bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why)
     bool is_well = open_rendering(&r, a, a->tools.length ? a->tools.text : NULL, why);
     if (is_well) {
         const hn_status status = render_ids(a->model->lm, a->heap, &r, to);
-        is_well = status == HN_OK || refuse_rendering(a, &r.vars, status, why);
+        is_well = (status == HN_OK || refuse_rendering(a, &r.vars, status, why)) && hn_unwritten_check(a, r.messages.text, &r.o, why);
     }
     close_rendering(&r);
     return is_well;

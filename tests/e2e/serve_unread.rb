@@ -1,0 +1,67 @@
+# serve_unread.rb BUILD SOURCE: see serve_unread.sh.
+require File.join(ARGV[1], 'tests/harness/serve')
+
+SAID = [{ role: 'user', content: 'Tell me a story' }].freeze
+REAL = File.join(SOURCE, 'tests/differential/templates/real')
+
+def why_of(reply)
+  why = error_of(reply)
+  why.is_a?(Hash) ? why['message'] : why
+end
+
+def refuses(uri, path, body, begins, fields = {})
+  reply = ask(uri, 'POST', path, body, fields)
+  check("#{path} #{body}: #{reply.code} #{reply.body[0, 300]}", reply.code == '400' && why_of(reply).start_with?(begins))
+end
+
+def takes(uri, path, body)
+  reply = ask(uri, 'POST', path, body)
+  check("#{path} #{body}: #{reply.code} #{reply.body[0, 300]}", reply.code == '200')
+  JSON.parse(reply.body)
+end
+
+# ---- messages ----
+
+def spoken(role, content, more = {}) = { role: role, content: content }.merge(more)
+
+# A template says nothing of the roles that it does not know.
+def check_roles(uri, name)
+  forms = { '/v1/chat/completions' => { max_tokens: 1 }, '/apply-template' => {}, '/api/chat' => { stream: false } }
+  forms.each do |path, more|
+    go = ->(*messages) { more.merge(messages: messages) }
+    %w[developer banana].each do |role|
+      [0, 1, 2].each do |at|
+        messages = [SAID[0], spoken('assistant', 'so'), SAID[0]].insert(at, spoken(role, 'Be brief.'))
+        refuses(uri, path, go.(*messages), "messages: the chat template of #{name} does not write message #{at + 1}, of role \"#{role}\": ")
+      end
+      takes(uri, path, go.(spoken(role, " \n"), *SAID)) # no words are lost
+    end
+    refuses(uri, path, go.(*SAID, spoken('developer', SAID[0][:content])), 'messages: ') # words that stand there for another
+    refuses(uri, path, go.({ content: 'a' }), 'messages[0].role: ')
+    takes(uri, path, go.(spoken('system', 'Be brief.'), *SAID, spoken('assistant', '<think>so</think>it is'), *SAID, spoken('system', 'Be briefer.')))
+    takes(uri, path, go.(spoken('user', '<tool_response>a</tool_response>'), spoken('assistant', 'a'), spoken('tool', 'Unwritten0Word'), spoken('tool', 'a')))
+  end
+  # What the model said itself is its template's to write.
+  call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+  takes(uri, '/apply-template', { messages: SAID + [spoken('assistant', 'so', tool_calls: [call], reasoning_content: 'why')] + [spoken('tool', '5', tool_call_id: 'c')] })
+  takes(uri, '/v1/chat/completions', { max_tokens: 1, messages: SAID + [spoken('assistant', 'Once')], continue_final_message: true })
+  takes(uri, '/v1/responses', { max_output_tokens: 1, input: [spoken('developer', 'Be brief.'), SAID[0]] }) # which is the system there
+end
+
+def check_templates
+  { 'smollm3' => [SAID + [spoken('system', 'Be brief.')], 'system'], 'gpt_oss' => [SAID + [spoken('system', 'Be brief.')], 'system'],
+    'phi_3_5' => [SAID + [spoken('assistant', 'a'), spoken('tool', 'Rain.')], 'tool'] }.each do |template, (messages, role)|
+    serve('--template', File.join(REAL, "#{template}.jinja")) do |uri, _|
+      refuses(uri, '/v1/chat/completions', { messages: messages, max_tokens: 1 }, "messages: the chat template of hone-tiny does not write message #{messages.size}, of role \"#{role}\": ")
+      takes(uri, '/v1/chat/completions', { messages: [spoken('system', 'Be brief.')] + SAID, max_tokens: 1 })
+    end
+  end
+end
+
+Dir.mktmpdir do |dir|
+  serve(marked_model(dir, 'qwen3'), '--context', '4096') do |uri, _|
+    check_roles(uri, 'qwen3')
+  end
+  check_templates
+end
+close_checks
