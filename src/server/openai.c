@@ -7,6 +7,7 @@
 #include "server/format.h"
 #include "server/recipe.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,13 +165,17 @@ static uint64_t drawn_seed(void)
     return seed >> 11; /* exact in JSON, whoever reads it */
 }
 
+/* A share of nothing is the likeliest alone, as a smaller and smaller one comes to it; to the library 0 is none asked for. The least that every
+ * machine tells from 0. */
+static float share_of(double top_p) { return (float)top_p >= FLT_MIN ? (float)top_p : FLT_MIN; }
+
 hn_lm_sampling hn_openai_sampling(const hn_json *body)
 {
     return (hn_lm_sampling){
         .size = sizeof(hn_lm_sampling),
         .temperature = (float)hn_field_number(body, "temperature", 1),
         .top_k = (int32_t)hn_field_int(body, "top_k", 0),
-        .top_p = (float)hn_field_number(body, "top_p", 1),
+        .top_p = share_of(hn_field_number(body, "top_p", 1)),
         .min_p = (float)hn_field_number(body, "min_p", 0),
         .repetition = (float)hn_field_number(body, "repetition_penalty", 1),
         .frequency = (float)hn_field_number(body, "frequency_penalty", 0),

@@ -58,7 +58,26 @@ def check_templates
   end
 end
 
+# ---- sampling ----
+
+# A share of nothing is the likeliest, in every form.
+def check_top_p(uri)
+  texts = lambda do |temperature, top_p|
+    (1..4).flat_map do |seed|
+      set = { temperature: temperature, top_p: top_p, seed: seed }.compact
+      [takes(uri, '/v1/completions', { prompt: 'Once', max_tokens: 6 }.merge(set))['choices'][0]['text'],
+       takes(uri, '/v1/messages', { messages: SAID, max_tokens: 6 }.merge(set))['content'].to_s,
+       takes(uri, '/api/generate', { prompt: 'Once', stream: false, options: { num_predict: 6, repeat_penalty: 1, top_k: 0 }.merge(set) })['response']]
+    end
+  end
+  likeliest = texts.(0, nil)
+  check('of nothing', texts.(1, 0) == likeliest && texts.(1, 1e-300) == likeliest && texts.(1, 1e-9) == likeliest && texts.(1, 1) != likeliest)
+end
+
 Dir.mktmpdir do |dir|
+  serve do |uri, _|
+    check_top_p(uri)
+  end
   serve(marked_model(dir, 'qwen3'), '--context', '4096') do |uri, _|
     check_roles(uri, 'qwen3')
   end
