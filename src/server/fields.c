@@ -53,8 +53,6 @@ static bool check_kind(const hn_field *f, const char *name, const hn_json *v, hn
         hn_kinds_text(f->kinds, expected, sizeof expected);
         return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: expected %s, found %s", name, expected, word_of(v));
     }
-    if (v->kind == HN_JSON_STRING && memchr(hn_json_string(v), 0, hn_json_bytes(v)))
-        return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: holds a NUL", name);
     if ((v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE) && (f->low != 0 || f->high != 0) &&
         !(number_of(v) >= f->low && number_of(v) <= f->high))
         return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: expected %.15g to %.15g, found %.15g", name, f->low, f->high,
@@ -198,9 +196,26 @@ bool hn_fields_check_within(const hn_fields *fields, const char *within, const h
     return true;
 }
 
+static bool has_nul(const char *text, size_t bytes) { return bytes && memchr(text, 0, bytes); }
+
+/* Words are compared, and handed on, to their first NUL: what stands behind one would be read past. So there is none in a body, neither in
+ * a name nor in a text, however deep: as deep as JSON is read. */
+static bool holds_nul(const hn_json *v)
+{
+    bool holds = v->kind == HN_JSON_STRING && has_nul(hn_json_string(v), hn_json_bytes(v));
+    for (const hn_json *part = hn_json_first(v); part && !holds; part = part->next)
+        holds = (part->key && has_nul(part->key, (size_t)part->key_bytes)) || holds_nul(part);
+    return holds;
+}
+
 bool hn_fields_check(const hn_fields *fields, const hn_json *body, hn_failure *why)
 {
-    return hn_fields_check_within(fields, "", body, why);
+    if (!hn_fields_check_within(fields, "", body, why)) /* which knows the names */
+        return false;
+    for (const hn_json *v = hn_json_first(body); v; v = v->next)
+        if (holds_nul(v))
+            return hn_refuse_as(why, HN_REFUSED_INVALID, v->key, "%.60s: holds a NUL", v->key);
+    return true;
 }
 
 bool hn_field_is_of(const hn_json *object, const char *within, const char *name, const char *type, hn_failure *why)

@@ -54,7 +54,7 @@ typedef struct hn_fields {
 #define HN_FIELD_LABELS(name, note)             { #name, HN_USE_LABELS, HN_IS_OBJECT, 0, 0, NULL, note },
 #define HN_FIELD_REFUSED(name, note)            { #name, HN_USE_REFUSED, HN_IS_ANY, 0, 0, NULL, note },
 
-/* Whether `body` is an object of these fields, each as its row has it. */
+/* Whether `body` is an object of these fields, each as its row has it, without a NUL in a name or text of it, however deep. */
 bool hn_fields_check(const hn_fields *fields, const hn_json *body, hn_failure *why);
 /* The same of an object within a body: `within` goes before its fields' names ("stream_options."). */
 bool hn_fields_check_within(const hn_fields *fields, const char *within, const hn_json *object, hn_failure *why);

@@ -126,9 +126,10 @@ static bool take_bias(hn_answer *a, const hn_json *object, hn_failure *why)
     for (const hn_json *v = hn_json_first(object); v; v = v->next) {
         char *end;
         const long long id = strtoll(v->key, &end, 10);
+        const bool is_id = v->key[0] >= '0' && v->key[0] <= '9' && !*end && id <= INT32_MAX && (v->key[0] != '0' || !v->key[1]); /* one way each */
         const bool is_number = v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE;
         const double bias = v->kind == HN_JSON_INT ? (double)hn_json_int(v) : is_number ? hn_json_number(v) : 0;
-        if (*end || end == v->key || v->key[0] < '0' || v->key[0] > '9' || id > INT32_MAX || !is_number || !(fabs(bias) <= 100))
+        if (!is_id || !is_number || !(fabs(bias) <= 100))
             return hn_refuse_as(why, HN_REFUSED_INVALID, "logit_bias",
                              "logit_bias: expected token ids with numbers of -100 to 100, found %.40s", v->key);
         a->bias[a->sampling.n_bias++] = (hn_lm_bias){ sizeof *a->bias, (int32_t)id,
@@ -139,8 +140,8 @@ static bool take_bias(hn_answer *a, const hn_json *object, hn_failure *why)
 
 static bool take_stop(hn_answer *a, const hn_json *v, hn_failure *why)
 {
-    if (!v || v->kind != HN_JSON_STRING || !hn_json_bytes(v) || memchr(hn_json_string(v), 0, hn_json_bytes(v)))
-        return hn_refuse_as(why, HN_REFUSED_INVALID, "stop", "stop: expected texts that are not empty and hold no NUL");
+    if (v->kind != HN_JSON_STRING || !hn_json_bytes(v))
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "stop", "stop: expected texts that are not empty");
     if (a->stops.n == HN_MOST_STOPS)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "stop", "stop: expected at most %d", HN_MOST_STOPS);
     a->stops.at[a->stops.n++] = hn_json_string(v);

@@ -74,9 +74,31 @@ def check_top_p(uri)
   check('of nothing', texts.(1, 0) == likeliest && texts.(1, 1e-300) == likeliest && texts.(1, 1e-9) == likeliest && texts.(1, 1) != likeliest)
 end
 
+def check_biases(uri)
+  go = ->(bias) { { prompt: 'Once', max_tokens: 1, logit_bias: bias } }
+  [{ '5': 1, '05': -1 }, { '05': 1 }, { '00': 1 }, { ' 5': 1 }, { '+5': 1 }, { '5 ': 1 }, { '': 1 }].each { |bias| refuses(uri, '/v1/completions', go.(bias), 'logit_bias: ') }
+  [{ '0': 1 }, { '5': 1, '50': 1 }].each { |bias| takes(uri, '/v1/completions', go.(bias)) }
+end
+
+# ---- bodies ----
+
+# What is said behind a NUL would be read past.
+def check_nuls(uri)
+  nul = "\0more"
+  [['/v1/completions', { prompt: 'a', max_tokens: 1, logit_bias: { "5#{nul}": 1 } }, 'logit_bias'], ['/v1/completions', { prompt: ["a#{nul}"], max_tokens: 1 }, 'prompt'],
+   ['/v1/chat/completions', { messages: SAID, max_tokens: 1, service_tier: "auto#{nul}" }, 'service_tier'],
+   ['/v1/chat/completions', { messages: [spoken('user', [{ type: "text#{nul}", text: 'a' }])], max_tokens: 1 }, 'messages'],
+   ['/v1/responses', { input: [{ type: "message#{nul}", role: 'user', content: 'a' }], max_output_tokens: 16 }, 'input'],
+   ['/v1/responses', { input: 'a', include: ["message.output_text.logprobs#{nul}"], max_output_tokens: 16 }, 'include'],
+   ['/v1/messages', { messages: SAID, max_tokens: 1, metadata: { user_id: "a#{nul}" } }, 'metadata'],
+   ['/tokenize', { content: "a#{nul}" }, 'content']].each { |path, body, field| refuses(uri, path, body, "#{field}") }
+end
+
 Dir.mktmpdir do |dir|
   serve do |uri, _|
     check_top_p(uri)
+    check_biases(uri)
+    check_nuls(uri)
   end
   serve(marked_model(dir, 'qwen3'), '--context', '4096') do |uri, _|
     check_roles(uri, 'qwen3')

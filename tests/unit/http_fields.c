@@ -206,10 +206,27 @@ static void try_labels(const hn_fields *t, const hn_field *f)
     hn_str_free(&body);
 }
 
+/* Nothing is read past behind one, in a text, in a name or within. */
+static void try_nuls(const hn_fields *t, const hn_field *f)
+{
+    char value[80];
+    hn_failure why;
+    static const char *const within[] = { "\"a\\u0000b\"", "\"\\u0000\"", "[\"a\\u0000\"]", "[[1,\"a\\u0000b\"]]",
+                                          "{\"a\\u0000\":\"b\"}", "{\"a\":\"b\\u0000\"}" };
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+        CHECK(!takes_value(t, f, within[i], &why));
+    const char *end = f->use == HN_USE_NAMED && f->values && f->values[0] == '"' ? strchr(f->values + 1, '"') : NULL;
+    if (end) {
+        snprintf(value, sizeof value, "%.*s\\u0000x\"", (int)(end - f->values), f->values);
+        CHECK(!takes_value(t, f, value, &why));
+    }
+}
+
 static void try_row(const hn_fields *t, const hn_field *f)
 {
     hn_failure why;
     CHECK(takes_value(t, f, "null", &why));
+    try_nuls(t, f);
     if (f->use == HN_USE_REFUSED) {
         CHECK(!takes_value(t, f, "1", &why) && why.kind == HN_REFUSED_UNSUPPORTED && strstr(why.message, f->note));
         return;
