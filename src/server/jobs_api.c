@@ -369,8 +369,9 @@ static void change(hn_visit *v)
         const char *name;
         bool (*run)(hn_jobs *, hn_job *, hn_failure *);
     } changes[] = { { "cancel", hn_job_cancel }, { "pause", hn_job_pause }, { "resume", hn_job_resume } };
+    static const hn_fields nothing = { .api = "the body of POST /v1/fine_tuning/jobs/ID/cancel, pause and resume" };
     char rest[32];
-    bool is_there = find(v, rest);
+    bool is_there = (!hn_http_request_of(v->call)->body_bytes || hn_visit_body(v, &nothing)) && find(v, rest);
     for (size_t i = 0; is_there && i < sizeof changes / sizeof *changes; i++)
         if (!strcmp(rest, changes[i].name)) {
             if (changes[i].run(v->jobs, v->job, &v->why))

@@ -116,13 +116,30 @@ bool hn_server_admits(hn_server *s, hn_http_call *call, hn_failure *why)
                         NULL, "%s", no.message);
 }
 
-/* The query is looked at here, whether who answers reads one or not. */
+/* What is got or deleted is said by its path: a body has no field of it, and {} is as none. */
+static bool has_no_body(hn_server *s, hn_http_call *call, const route *found, hn_failure *why)
+{
+    char api[160];
+    const hn_http_request *r = hn_http_request_of(call);
+    const hn_fields fields = { .api = api };
+    hn_json_text *text = NULL;
+    if (!r->body_bytes || !strcmp(found->method, "POST"))
+        return true;
+    snprintf(api, sizeof api, "the body of %s %s", found->method, found->path);
+    const hn_status status = hn_json_read(s->heap, "the body", r->body, r->body_bytes, &text);
+    const bool is_well = status == HN_OK ? hn_fields_check(&fields, hn_json_root(text), why) : hn_refuse_by(why, status, NULL);
+    hn_json_free(text);
+    return is_well;
+}
+
+/* Query and body are looked at here, whether who answers reads one or not; a body that is posted by who reads it. */
 void hn_server_route(hn_server *s, hn_http_call *call)
 {
     const route *found = find(hn_http_request_of(call)); /* there is one: it was admitted */
     hn_json_text *query = NULL;
     hn_failure why;
-    if (*hn_http_request_of(call)->query && found->query != &hn_fields_passed && !hn_server_query(s, call, &query, &why))
+    if (!has_no_body(s, call, found, &why) ||
+        (*hn_http_request_of(call)->query && found->query != &hn_fields_passed && !hn_server_query(s, call, &query, &why)))
         hn_api_refuse(s, call, &why);
     else
         found->answer(s, call);

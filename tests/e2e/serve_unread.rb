@@ -94,6 +94,21 @@ def check_nuls(uri)
    ['/tokenize', { content: "a#{nul}" }, 'content']].each { |path, body, field| refuses(uri, path, body, "#{field}") }
 end
 
+# A path that is got, or deleted, or that changes a job, is all that is asked.
+def check_bodies(uri)
+  { 'GET' => %w[/v1/models /health /api/tags /v1/fine_tuning/jobs /metrics /], 'DELETE' => %w[/v1/files/a /v1/responses/a /v1/models/a],
+    'POST' => %w[cancel pause resume].map { |c| "/v1/fine_tuning/jobs/a/#{c}" } }.each do |method, paths|
+    paths.each do |path|
+      none, empty = ask(uri, method, path), ask(uri, method, path, {})
+      check("#{method} #{path}", none.code == empty.code && %w[200 404].include?(none.code))
+      ['{"more":1}', '[]', '{', 'a', '{"more":null}'].each do |body|
+        reply = ask(uri, method, path, body)
+        check("#{method} #{path} #{body}: #{reply.code}", reply.code == '400' && (!body.include?('more') || reply.body.include?('more: no field of the body of ')))
+      end
+    end
+  end
+end
+
 Dir.mktmpdir do |dir|
   serve do |uri, _|
     check_top_p(uri)
@@ -103,6 +118,7 @@ Dir.mktmpdir do |dir|
   serve(marked_model(dir, 'qwen3'), '--context', '4096') do |uri, _|
     check_roles(uri, 'qwen3')
   end
+  serve('--jobs', File.join(dir, 'jobs')) { |uri, _| check_bodies(uri) }
   check_templates
 end
 close_checks
