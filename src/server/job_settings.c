@@ -100,17 +100,19 @@ static bool take_settings(taking *t, const hn_json *list)
 
 /* ---- hyperparameters ---- */
 
-/* 0: "auto", or not there. */
-static bool take_number(taking *t, const hn_json *of, const char *name, double *out)
+/* 0: "auto", or not there: every row of the table begins above it. */
+static bool take_number(taking *t, const char *within, const hn_json *of, const char *name, double *out)
 {
+    char way[128];
     const hn_json *v = hn_field_of(of, name);
     *out = 0;
     if (!v || !strcmp(hn_json_string(v), "auto"))
         return true;
+    snprintf(way, sizeof way, "%.63s%.60s", within, name);
     if (v->kind == HN_JSON_STRING)
-        return hn_refuse_as(t->why, HN_REFUSED_INVALID, name, "%s: expected a number or \"auto\", found \"%.40s\"", name, hn_json_string(v));
+        return hn_refuse_as(t->why, HN_REFUSED_INVALID, way, "%s: expected a number or \"auto\", found \"%.40s\"", way, hn_json_string(v));
     *out = hn_field_number(of, name, 0);
-    return *out > 0 || hn_refuse_as(t->why, HN_REFUSED_INVALID, name, "%s: expected more than 0", name);
+    return true;
 }
 
 static void add_setting(taking *t, const char *name, double value)
@@ -141,12 +143,13 @@ static bool take_goal(taking *t, const char *within, const hn_json *of)
     for (size_t i = 0; (name = hn_job_method_number(i)); i++) {
         const hn_field_key key = hn_field_key_of(name);
         double value;
-        if (!take_number(t, of, key.text, &value))
+        if (!take_number(t, within, of, key.text, &value))
             return false;
         if (hn_field_of(of, key.text) && !hn_word_is_in(goal->settings, name)) {
-            char methods[200];
+            char methods[200], way[128];
             hn_job_methods_of_number(name, methods, sizeof methods);
-            return hn_refuse_as(t->why, HN_REFUSED_UNSUPPORTED, key.text, "%s%s: of method %s alone", within, key.text, methods);
+            snprintf(way, sizeof way, "%.63s%.60s", within, key.text);
+            return hn_refuse_as(t->why, HN_REFUSED_UNSUPPORTED, way, "%s: of method %s alone", way, methods);
         }
         if (value > 0)
             add_setting(t, name, value);
@@ -159,8 +162,8 @@ static bool take_hyperparameters(taking *t, const char *within, const hn_json *o
     double epochs, batch, rate;
     if (of && !hn_fields_check_within(&hn_fields_job_hyperparameters, within, of, t->why))
         return false;
-    if (!take_number(t, of, "n_epochs", &epochs) || !take_number(t, of, "batch_size", &batch) ||
-        !take_number(t, of, "learning_rate_multiplier", &rate))
+    if (!take_number(t, within, of, "n_epochs", &epochs) || !take_number(t, within, of, "batch_size", &batch) ||
+        !take_number(t, within, of, "learning_rate_multiplier", &rate))
         return false;
     add_setting(t, "epochs", epochs > 0 ? epochs : default_of("epochs"));
     add_setting(t, "batch", batch > 0 ? batch : default_of("batch"));
@@ -188,7 +191,10 @@ static bool take_method(taking *t, const hn_json *body)
     snprintf(within, sizeof within, "method.%s.", t->job->method);
     if (part && !hn_fields_check_within(&hn_fields_job_part, within, part, t->why))
         return false;
-    snprintf(within, sizeof within, "%s", part ? "method.hyperparameters." : "hyperparameters.");
+    if (part)
+        snprintf(within, sizeof within, "method.%s.hyperparameters.", t->job->method);
+    else
+        snprintf(within, sizeof within, "hyperparameters.");
     return take_hyperparameters(t, within, old ? old : hn_field_of(part, "hyperparameters"));
 }
 

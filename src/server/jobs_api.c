@@ -157,6 +157,12 @@ static void list(hn_visit *v)
     const char *after = hn_field_text(v->body, "after", NULL);
     int64_t left = hn_field_int(v->body, "limit", 20);
     const hn_json *metadata = hn_field_of(v->body, "metadata");
+    if (metadata && metadata->kind == HN_JSON_STRING && strcmp(hn_json_string(metadata), "null") != 0) {
+        hn_refuse_as(&v->why, HN_REFUSED_INVALID, "metadata", "metadata: expected metadata[KEY]=VALUE or metadata=null, found %.60s",
+                     hn_json_string(metadata));
+        hn_visit_refuse(v);
+        return;
+    }
     bool is_after = !after, has_more = false;
     hn_str out = hn_str_on(jobs->heap);
     hn_json_writer w = hn_json_write_to(&out);
@@ -387,11 +393,12 @@ static void change(hn_visit *v)
 
 /* ---- what was trained ---- */
 
-/* As "model:name" or "name". */
-static bool is_called(const hn_job *job, const char *adapter, const char *name)
+/* As "name", or "model:name" by any name of the model. */
+static bool is_called(const hn_jobs *jobs, const hn_job *job, const char *adapter, const char *name)
 {
-    const size_t n = strlen(job->model);
-    return !strcmp(adapter, name) || (!strncmp(name, job->model, n) && name[n] == ':' && !strcmp(name + n + 1, adapter));
+    const char *colon = strchr(name, ':');
+    const hn_served *model = colon ? hn_shelf_model(jobs->shelf, name, (size_t)(colon - name)) : NULL;
+    return colon ? model && !strcmp(model->name, job->model) && !strcmp(colon + 1, adapter) : !strcmp(adapter, name);
 }
 
 /* *step: of a checkpoint; -1: the result. */
@@ -403,11 +410,11 @@ static hn_job *find_served(const hn_jobs *jobs, const char *name, const char *ow
         hn_job *job = jobs->jobs[i];
         if (strcmp(job->owner, owner) != 0)
             continue;
-        if (job->is_served && is_called(job, job->adapter, name))
+        if (job->is_served && is_called(jobs, job, job->adapter, name))
             return job;
         for (size_t k = 0; k < job->n_checkpoints; k++) {
             hn_job_checkpoint_name(job, job->checkpoints[k].step, adapter);
-            if (!job->checkpoints[k].is_served || !is_called(job, adapter, name))
+            if (!job->checkpoints[k].is_served || !is_called(jobs, job, adapter, name))
                 continue;
             *step = job->checkpoints[k].step;
             return job;

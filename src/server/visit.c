@@ -131,13 +131,14 @@ bool hn_visit_words(hn_visit *v, const char *prefix, char id[HN_ITEM_ID], char r
     return true;
 }
 
-/* The shelf's models are the same from the beginning to the end. */
+/* The shelf's models are the same from the beginning to the end; an alias is its model. */
 const hn_served *hn_jobs_model(const hn_jobs *jobs, const char *name, hn_failure *why)
 {
     const hn_shelf *shelf = jobs->shelf;
-    for (int32_t i = 0; i < shelf->n; i++)
-        if (!name || !strcmp(shelf->models[i]->name, name))
-            return shelf->models[i];
-    hn_refuse_as(why, HN_REFUSED_NO_MODEL, "model", "%.100s: there is no such model to train; /v1/models lists them", name ? name : "");
-    return NULL;
+    const hn_served *found = name ? hn_shelf_model(shelf, name, strlen(name)) : shelf->n ? shelf->models[0] : NULL;
+    if (name && !*name)
+        hn_refuse_as(why, HN_REFUSED_INVALID, "model", "model: expected a name, found none");
+    else if (!found)
+        hn_refuse_as(why, HN_REFUSED_NO_MODEL, "model", "%.100s: there is no such model to train; /v1/models lists them", name ? name : "");
+    return found;
 }

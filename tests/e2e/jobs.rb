@@ -324,12 +324,13 @@ def check_jobs(dir)
     two = s.file(pairs(8))
     [[{ model: 'none' }, 'model', '404'], [{ model: nil }, 'model', '400'], [{ training_file: nil }, 'training_file', '400'],
      [{ training_file: 'file-0' }, 'training_file', '400'], [{ validation_file: 'file-0' }, 'validation_file', '400'],
-     [{ hyperparameters: { batch_size: 'many' } }, 'batch_size', '400'], [{ hyperparameters: { beta: 0.1 } }, 'beta', '400'],
+     [{ hyperparameters: { batch_size: 'many' } }, 'hyperparameters.batch_size', '400'], [{ hyperparameters: { beta: 0.1 } }, 'hyperparameters.beta', '400'],
      [{ hyperparameters: { rank: 1 } }, 'hyperparameters.rank', '400'], [{ hyperparameters: nil, method: { type: 'reinforcement' } }, 'method.type', '400'],
      [{ hyperparameters: nil, method: { type: 'dpo', supervised: {} } }, 'method', '400'], [{ hyperparameters: nil, method: { type: 'sft' } }, 'method.type', '400'],
-     [{ hyperparameters: nil, method: { type: 'orpo', dpo: {} } }, 'method', '400'], [{ hyperparameters: nil, method: { type: 'orpo', orpo: { hyperparameters: { kl_weight: 1 } } } }, 'kl_weight', '400'],
-     [{ hyperparameters: { kl_weight: 1 } }, 'kl_weight', '400'], [{ hyperparameters: nil, training_file: two, method: { type: 'kto' }, settings: [] }, nil, '400'],
-     [{ hyperparameters: nil, method: { type: 'kl', kl: { hyperparameters: { kl_weight: -1 } } } }, 'method.hyperparameters.kl_weight', '400'], [{ method: { type: 'supervised' } }, 'hyperparameters', '400'],
+     [{ hyperparameters: nil, method: { type: 'orpo', dpo: {} } }, 'method', '400'], [{ hyperparameters: nil, method: { type: 'orpo', orpo: { hyperparameters: { kl_weight: 1 } } } }, 'method.orpo.hyperparameters.kl_weight', '400'],
+     [{ hyperparameters: { kl_weight: 1 } }, 'hyperparameters.kl_weight', '400'], [{ seed: 2_147_483_648 }, 'seed', '400'], [{ hyperparameters: { learning_rate_multiplier: 0 } }, 'hyperparameters.learning_rate_multiplier', '400'],
+     [{ settings: ["rank=8\0more"] }, 'settings', '400'], [{ model: '' }, 'model', '400'], [{ hyperparameters: nil, training_file: two, method: { type: 'kto' }, settings: [] }, nil, '400'],
+     [{ hyperparameters: nil, method: { type: 'kl', kl: { hyperparameters: { kl_weight: -1 } } } }, 'method.kl.hyperparameters.kl_weight', '400'], [{ method: { type: 'supervised' } }, 'hyperparameters', '400'],
      [{ integrations: [{ type: 'wandb' }] }, 'integrations', '400'], [{ suffix: 'a:b' }, 'suffix', '400'], [{ suffix: '' }, 'suffix', '400'],
      [{ metadata: { a: 1 } }, 'metadata', '400'], [{ settings: ['rank'] }, 'settings', '400'], [{ settings: ['held=/etc/passwd'] }, 'settings', '400'],
      [{ settings: ['keep=17'] }, 'settings', '400'], [{ settings: ['keep-adapters'] }, 'settings', '400'], [{ settings: ['samples-along'] }, 'settings', '400'],
@@ -400,13 +401,14 @@ def check_jobs(dir)
     check('a page', s.json('GET', '/v1/fine_tuning/jobs?limit=1').then { |l| l['has_more'] && l['data'][0]['id'] == dpo['id'] } &&
                     s.json('GET', "/v1/fine_tuning/jobs?after=#{dpo['id']}")['data'].map { |j| j['id'] } == [id])
     check('by metadata', s.json('GET', '/v1/fine_tuning/jobs?metadata[team]=a')['data'].size == 1 && s.json('GET', '/v1/fine_tuning/jobs?metadata%5Bteam%5D=b')['data'].empty? &&
-                         s.json('GET', '/v1/fine_tuning/jobs?metadata=null')['data'].map { |j| j['id'] } == [dpo['id']])
+                         s.json('GET', '/v1/fine_tuning/jobs?metadata=null')['data'].map { |j| j['id'] } == [dpo['id']] &&
+                         s.ask('GET', '/v1/fine_tuning/jobs?metadata=team').code == '400')
     check('what is over stays so', %w[cancel pause resume].all? { |w| s.ask('POST', "/v1/fine_tuning/jobs/#{id}/#{w}").code == '409' })
     check('no such thing', s.ask('POST', "/v1/fine_tuning/jobs/#{id}/stop").code == '404' && s.ask('GET', '/v1/fine_tuning/jobs/ftjob-0').code == '404' && s.ask('GET', "/v1/fine_tuning/jobs/#{id}/run").code == '404')
     $served = name
     $alone = alone
   end
-  with(File.join(dir, 'jobs')) do |s|
+  with(File.join(dir, 'jobs'), '--alias', 'small=hone-tiny') do |s|
     40.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == $served } ? break : sleep(0.05) }
     tuned = s.json('POST', '/v1/chat/completions', { model: $served, messages: [{ role: 'user', content: 'a' }], max_tokens: 2, recipe: true })
     check("it is served again: #{tuned}", tuned.dig('recipe', 'adapter') == $alone)
@@ -414,7 +416,10 @@ def check_jobs(dir)
     40.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == point } ? break : sleep(0.05) }
     check('a checkpoint too', s.ask('POST', '/v1/completions', { model: point, prompt: 'a', max_tokens: 2 }).code == '200')
     job = s.json('GET', '/v1/fine_tuning/jobs?metadata[team]=a')['data'][0]
-    check('and is deleted alone', s.json('DELETE', "/v1/models/#{point}")['deleted'] && s.ask('POST', '/v1/completions', { model: point, prompt: 'a' }).code == '404' &&
+    other = s.file(chats(4), model: 'small')
+    check('by another name of the model', s.json('POST', '/v1/fine_tuning/jobs', order(other, model: 'small', dry_run: true))['model'] == 'hone-tiny' &&
+                                          s.ask('GET', "/v1/files/#{other}/tokens?model=small").code == '200' && s.ask('POST', '/v1/fine_tuning/jobs', order(other, model: 'small:mine')).code == '404')
+    check('and is deleted alone', s.json('DELETE', "/v1/models/#{point.sub('hone-tiny:', 'small:')}")['deleted'] && s.ask('POST', '/v1/completions', { model: point, prompt: 'a' }).code == '404' &&
                                   s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}/checkpoints")['data'].size == 1 && s.ask('DELETE', "/v1/models/#{point}").code == '404' &&
                                   s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}")['result_files'].size == job['result_files'].size - 1 && !File.exist?(File.join(s.dir, 'jobs', job['id'], 'run/step-00000110.gguf')))
     check('a model of nobody is not deleted', s.ask('DELETE', '/v1/models/hone-tiny').code == '404')
