@@ -97,7 +97,7 @@ static const hn_option options[] = {
            "guess what followed the last tokens, up to N, where they were said before; default: no guesses"),
     HN_GROUP("files and training"),
     HN_TEXT(serve_args, jobs, "jobs", "DIR", "where they are kept; without it there are none"),
-    HN_INT(serve_args, train_threads, "train-threads", "N", 1, 256, "of a run; default: half of the processors"),
+    HN_INT(serve_args, train_threads, "train-threads", "N", 1, 256, "of a run, which is on the processors whatever --device says; default: half of them"),
     HN_TEXT(serve_args, train_memory, "train-memory", "SIZE", "of a run at most, as 8G; default: what is free"),
     HN_JOB_LIMITS(KEPT_OPTION)
     HN_GROUP("limits of HTTP"),
@@ -235,7 +235,7 @@ static hn_status open_jobs(serving *s)
         return HN_OK;
     HN_REQUIRE(hn_os_program_path(program, sizeof program), HN_ERR_IO, "--jobs: this program's own file: %s", strerror(errno));
     hn_jobs_options o = { .folder = a->jobs, .program = program, .memory = a->train_memory, .digests = hn_cache_folder(),
-                          .threads = a->train_threads };
+                          .threads = a->train_threads, .isa = a->machine.isa };
     HN_JOB_LIMITS(KEPT_TAKE)
     return hn_jobs_open(&s->jobs, &s->shelf, s->keys, &o);
 }

@@ -320,6 +320,10 @@ void hn_job_words(hn_jobs *jobs, const hn_job *job, const hn_served *model, hn_w
     add_settings(jobs, job, words);
     hn_words_add(words, "--threads");
     hn_words_add(words, "%lld", (long long)jobs->o.threads);
+    if (jobs->o.isa) {
+        hn_words_add(words, "--isa");
+        hn_words_add(words, "%s", jobs->o.isa);
+    }
     if (jobs->o.memory) {
         hn_words_add(words, "--memory");
         hn_words_add(words, "%s", jobs->o.memory);

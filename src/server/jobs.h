@@ -30,6 +30,7 @@ typedef struct hn_jobs_options {
     const char *memory;  /* of a run at most, as `hone train` has it; NULL: what is free */
     const char *digests; /* hn_lm_keep_digests; or NULL */
     int64_t threads;     /* of a run; 0: half of the processors */
+    const char *isa;     /* as `hone train` has it; NULL: the best. It changes no bit, and who leaves one out means all that computes */
     size_t (*left)(void); /* bytes that a run may take at the moment; NULL: nine tenths of what is free */
 #define HN_JOB_LIMIT(field, otherwise, name, what) int64_t field;
     HN_JOB_LIMITS(HN_JOB_LIMIT) /* 0: the default */

@@ -532,6 +532,18 @@ def client(dir, s)
 end
 
 # Paused, taken up, cancelled; and the process that trains killed by itself.
+# It changes no bit; who leaves a level out of the server means its training too.
+def check_isa(dir)
+  with(File.join(dir, 'isa'), '--isa', 'ref') do |s|
+    id = s.json('POST', '/v1/fine_tuning/jobs', order(s.file(chats(40))))['id']
+    s.wait(id, 'running')
+    sleep 0.05 until trainers(s).any?
+    words = `ps -ww -o args= -p #{trainers(s)[0]}`.split
+    check("as the server is told: #{words}", words.each_cons(2).include?(%w[--isa ref]) && words.each_cons(2).none? { |a, _| a == '--device' })
+    check('cancelled', s.json('POST', "/v1/fine_tuning/jobs/#{id}/cancel")['status'] == 'cancelled')
+  end
+end
+
 def check_changes(dir)
   want = trained(dir, chats(40), *WORDS)
   with(File.join(dir, 'changes')) do |s|
@@ -631,7 +643,7 @@ def check_keys(dir)
 end
 
 Dir.mktmpdir do |dir|
-  steps = { files: :check_files, full: :check_full, no_space: :check_no_space, unproved: :check_unproved, disproved: :check_disproved, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
+  steps = { files: :check_files, full: :check_full, no_space: :check_no_space, unproved: :check_unproved, disproved: :check_disproved, uploads: :check_killed_uploads, jobs: :check_jobs, isa: :check_isa, changes: :check_changes, kills: :check_killed, keys: :check_keys }
   only = ENV['HN_JOB_STEPS']&.split(',')&.map(&:to_sym)
   steps.each { |name, step| send(step, dir) if !only || only.include?(name) }
 end
