@@ -98,7 +98,7 @@ static const hn_json *add_texts(hn_json_writer *w, const char *role, const hn_js
 
 static bool add_result(hn_json_writer *w, const hn_json *block, hn_failure *why)
 {
-    const hn_json *content = hn_json_get(block, "content");
+    const hn_json *content = hn_field_of(block, "content");
     if (!wants(block, "tool_use_id", HN_JSON_STRING, why) || (content && !check_texts(content, "messages", why)))
         return false;
     begin_message(w, "tool");
@@ -116,6 +116,8 @@ static bool add_result(hn_json_writer *w, const hn_json *block, hn_failure *why)
 
 static bool add_user(hn_json_writer *w, const hn_json *content, hn_failure *why)
 {
+    if (!hn_json_count(content)) /* a turn all the same */
+        add_message(w, "user", content);
     for (const hn_json *b = hn_json_first(content); b;) {
         if (is_block(b, "text") && wants(b, "text", HN_JSON_STRING, why))
             b = add_texts(w, "user", b);
@@ -226,7 +228,7 @@ static bool add_messages(hn_json_writer *w, hn_heap *heap, const hn_json *body, 
         return false;
     hn_json_key(w, "messages");
     hn_json_begin_array(w);
-    if (system)
+    if (system && (hn_json_bytes(system) || hn_json_count(system))) /* as the API has it: an empty one is none */
         add_message(w, "system", system);
     for (const hn_json *m = hn_json_first(messages); m; m = m->next) {
         last = m;

@@ -70,8 +70,20 @@ typedef struct embedding {
 
 static bool is_too_long(const embedding *e, int64_t index, int64_t n, hn_failure *why)
 {
-    return n > e->longest && !hn_refuse_as(why, HN_REFUSED_TOO_LONG, "input", "input: text %lld has %lld tokens: %s reads %lld",
-                                           (long long)index, (long long)n, e->a->model->name, (long long)e->longest);
+    return n > e->longest && !hn_refuse_as(why, HN_REFUSED_TOO_LONG, "input", "input: text %lld has %lld tokens: %s reads %lld%s",
+                                           (long long)index, (long long)n, e->a->model->name, (long long)e->longest,
+                                           e->a->context ? " (options.num_ctx)" : "");
+}
+
+/* Of Ollama's form, as of an answer there: no more than the model reads. */
+static bool take_context(embedding *e, hn_failure *why)
+{
+    const int64_t asked = e->a->context;
+    if (asked > e->longest)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "options.num_ctx", "options.num_ctx: %s reads %lld tokens, found %lld", e->a->model->name,
+                            (long long)e->longest, (long long)asked);
+    e->longest = asked ? asked : e->longest;
+    return true;
 }
 
 static bool embed_text(const embedding *e, const hn_json *text, int64_t index, int64_t *n, hn_failure *why)
@@ -130,6 +142,8 @@ bool hn_embed_input(hn_answer *a, bool takes_ids, hn_embed_say *say, hn_json_wri
         return false;
     embedding e = { .a = a, .embedder = embedder, .say = say, .takes_ids = takes_ids, .width = hn_lm_embedder_width(embedder),
                     .longest = hn_lm_embedder_longest(embedder) };
+    if (!take_context(&e, why))
+        return false;
     e.n = hn_field_int(a->body, "dimensions", e.width);
     if (e.n > e.width)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "dimensions", "dimensions: %s has %lld, found %lld", a->model->name,

@@ -235,7 +235,7 @@ static void add_prompt(hn_json_writer *w, const hn_json *b, bool generates)
         return;
     }
     hn_json_begin_array(w);
-    if (system)
+    if (system && *system) /* as the API has it: an empty one is none */
         add_text(w, "system", system);
     add_text(w, "user", hn_field_text(b, "prompt", ""));
     hn_json_end_array(w);
@@ -351,8 +351,11 @@ static bool take(hn_answer *a, hn_failure *why)
         return false;
     const bool loads = hn_ollama_loads(a);
     a->context = hn_field_int(options, "num_ctx", 0);
-    if (!check_raw(a->body, why) || !hn_check_ollama_messages(messages, why) || !translate(a, options, why))
+    bool keeps_nothing;
+    if (!hn_ollama_take_keep(a->body, &keeps_nothing, why) || !check_raw(a->body, why) || !hn_check_ollama_messages(messages, why) ||
+        !translate(a, options, why))
         return false;
+    a->leaves = loads && keeps_nothing;
     a->most = hn_field_int(a->body, "max_tokens", 0);
     a->is_chat = !hn_field_of(a->body, "prompt");
     if (!hn_openai_take(a, why) || !hn_tools_take(a, why))

@@ -17,14 +17,45 @@ bool hn_ollama_loads(const hn_answer *a)
     return is_chat(a) ? !messages || !hn_json_count(messages) : !*hn_field_text(a->body, "prompt", "");
 }
 
-/* A number, or a duration as their clients write it: "0s", "5m0s". */
-static bool is_zero(const hn_json *keep)
+/* "1.5", and behind it whether it is more than 0; NULL: no number stands there. */
+static const char *after_number(const char *at, bool *is_some)
 {
-    if (!keep)
-        return false;
-    if (keep->kind == HN_JSON_STRING)
-        return strchr(hn_json_string(keep), '0') && !strpbrk(hn_json_string(keep), "123456789");
-    return keep->kind == HN_JSON_INT ? hn_json_int(keep) == 0 : hn_json_number(keep) == 0;
+    const size_t n = strspn(at, "0123456789"), point = at[n] == '.', fraction = point ? strspn(at + n + 1, "0123456789") : 0;
+    const char *end = at + n + point + fraction;
+    *is_some = *is_some || strcspn(at, "123456789") < (size_t)(end - at);
+    return n + fraction ? end : NULL;
+}
+
+/* "", where it is one: numbers with units, each once or more, or one number, which is seconds. */
+static bool is_duration(const char *text, bool *is_some)
+{
+    static const char *const units[] = { "ns", "us", "\xc2\xb5s", "ms", "s", "m", "h" };
+    const char *at = after_number(text + (*text == '-' || *text == '+'), is_some);
+    while (at && *at) {
+        size_t i = 0;
+        while (i < sizeof units / sizeof *units && strncmp(at, units[i], strlen(units[i])) != 0)
+            i++;
+        if (i == sizeof units / sizeof *units)
+            return false;
+        at += strlen(units[i]);
+        if (!*at)
+            return true;
+        at = after_number(at, is_some);
+        if (at && !*at)
+            return false; /* the last one has no unit */
+    }
+    return at != NULL;
+}
+
+bool hn_ollama_take_keep(const hn_json *body, bool *is_none, hn_failure *why)
+{
+    const hn_json *keep = hn_field_of(body, "keep_alive");
+    bool is_some = keep && hn_json_number(keep) != 0;
+    if (keep && keep->kind == HN_JSON_STRING && !is_duration(hn_json_string(keep), &is_some))
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "keep_alive", "keep_alive: expected seconds, or a duration as \"5m\", found \"%.40s\"",
+                            hn_json_string(keep));
+    *is_none = keep && !is_some;
+    return true;
 }
 
 /* What is asked of answers is looked at as if there were one: rules are made, and a prompt is written if the template has a say in it (of a
@@ -70,7 +101,6 @@ bool hn_ollama_take_load(hn_answer *a, hn_failure *why)
 {
     const hn_keys *keys = a->server->o.keys;
     const hn_key *key = keys ? hn_keys_of(keys, hn_http_request_of(a->call)) : NULL;
-    a->leaves = is_zero(hn_field_of(a->asked, "keep_alive"));
     if (a->tells_recipe)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "recipe", "recipe: of an answer alone, and nothing is asked");
     if (a->leaves && keys && !(key && key->is_admin))

@@ -163,8 +163,11 @@ static bool embed(hn_answer *a, hn_str *out, hn_failure *why)
     hn_json_writer w = hn_json_write_to(out);
     const hn_json *options = hn_field_of(a->body, "options");
     int64_t n_tokens = 0;
-    if (options && !hn_fields_check_within(&hn_fields_ollama_options, "options.", options, why))
+    bool keeps_nothing;
+    if (!hn_ollama_take_keep(a->body, &keeps_nothing, why) ||
+        (options && !hn_fields_check_within(&hn_fields_ollama_options, "options.", options, why)))
         return false;
+    a->context = hn_field_int(options, "num_ctx", 0);
     hn_json_begin_object(&w);
     hn_json_key(&w, "model");
     hn_json_add_string(&w, hn_field_text(a->body, "model", a->model->name));

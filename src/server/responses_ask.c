@@ -351,7 +351,7 @@ static bool add_messages(hn_json_writer *w, hn_answer *a, hn_failure *why)
     turns t = { .w = w, .text = hn_str_on(a->heap), .thought = hn_str_on(a->heap), .calls = hn_str_on(a->heap) };
     hn_json_key(w, "messages");
     hn_json_begin_array(w);
-    if (instructions) {
+    if (instructions && *instructions) {
         begin_message(w, "system");
         hn_json_add_string(w, instructions);
         hn_json_end_object(w);

@@ -58,6 +58,19 @@ def check_templates
   end
 end
 
+# As their APIs have it: none; and a turn of nothing is a turn.
+def check_empty(uri)
+  count = ->(more, messages = SAID) { takes(uri, '/v1/messages/count_tokens', { messages: messages }.merge(more))['input_tokens'] }
+  check('an empty system of Anthropic\'s', [count.({}), count.(system: ''), count.(system: [])].uniq.size == 1 && count.(system: 'a') > count.({}))
+  eval = ->(more) { takes(uri, '/api/generate', { prompt: 'a', stream: false, options: { num_predict: 1 } }.merge(more))['prompt_eval_count'] }
+  check('of Ollama\'s', eval.(system: '') == eval.({}) && eval.(system: 'a') > eval.({}))
+  input = ->(more) { takes(uri, '/v1/responses', { input: 'a', max_output_tokens: 1 }.merge(more))['usage']['input_tokens'] }
+  check('instructions', input.(instructions: '') == input.({}) && input.(instructions: 'a') > input.({}))
+  check('no blocks', count.({}, SAID + [spoken('user', [])]) == count.({}, SAID + [spoken('user', '')]) && count.({}, SAID + [spoken('user', '')]) > count.({}))
+  result = ->(more) { [spoken('user', [{ type: 'tool_result', tool_use_id: 'a' }.merge(more)])] }
+  check('a result of nothing', count.({}, result.(content: nil)) == count.({}, result.({})))
+end
+
 # ---- sampling ----
 
 # A share of nothing is the likeliest, in every form.
@@ -109,16 +122,44 @@ def check_bodies(uri)
   end
 end
 
+# ---- Ollama's ----
+
+def check_keep(uri)
+  %w[/api/chat /api/generate].each do |path|
+    ['x', '', 'a0', '0x', '5m3', '5 m', 'm', '-', '.', '.s', '1h30', '5d'].each { |keep| refuses(uri, path, { keep_alive: keep }, 'keep_alive: ') }
+    refuses(uri, path, { keep_alive: 'x', messages: SAID, prompt: 'a' }.slice(*(path == '/api/chat' ? %i[keep_alive messages] : %i[keep_alive prompt])), 'keep_alive: ')
+    { '5m' => 'load', '1h30m' => 'load', '1.5h' => 'load', '-1' => 'load', '-1m' => 'load', '300' => 'load', '0.001s' => 'load', '20µs' => 'load', -1 => 'load', 0.5 => 'load',
+      '0' => 'unload', '0s' => 'unload', '0h0m0s' => 'unload', '-0s' => 'unload', 0 => 'unload', 0.0 => 'unload' }.each do |keep, reason|
+      said = takes(uri, path, { keep_alive: keep })
+      check("#{keep.inspect}: #{said}", said['done_reason'] == reason)
+    end
+  end
+end
+
+def check_embed
+  serve(File.join(MODELS, 'bert')) do |uri, _|
+    go = ->(more) { { input: 'a b c' }.merge(more) }
+    n = takes(uri, '/api/embed', go.({}))['prompt_eval_count']
+    refuses(uri, '/api/embed', go.(options: { num_ctx: n - 1 }), "input: text 0 has #{n} tokens: ")
+    refuses(uri, '/api/embed', go.(options: { num_ctx: 100_000 }), 'options.num_ctx: ')
+    refuses(uri, '/api/embed', go.(keep_alive: 'x'), 'keep_alive: ')
+    check('as long as it is', takes(uri, '/api/embed', go.(options: { num_ctx: n }, keep_alive: '5m'))['prompt_eval_count'] == n)
+  end
+end
+
 Dir.mktmpdir do |dir|
   serve do |uri, _|
     check_top_p(uri)
     check_biases(uri)
     check_nuls(uri)
+    check_keep(uri)
   end
   serve(marked_model(dir, 'qwen3'), '--context', '4096') do |uri, _|
     check_roles(uri, 'qwen3')
+    check_empty(uri)
   end
   serve('--jobs', File.join(dir, 'jobs')) { |uri, _| check_bodies(uri) }
   check_templates
+  check_embed
 end
 close_checks
