@@ -108,18 +108,21 @@ static void add_begun_item(hn_json_writer *w, const hn_choice *c, const hn_lm_ca
     hn_json_end_object(w);
 }
 
-static void add_part(hn_json_writer *w, bool is_text, const char *text, size_t bytes)
+/* One that is done, or, NULL, has just begun. */
+static void add_part(hn_json_writer *w, const hn_choice *c, bool is_text, const hn_heard_block *b)
 {
-    static const char *const lists[] = { "annotations", "logprobs" };
+    static const hn_heard_block none = { .kind = HN_TEXT_BLOCK };
+    const char *text = (is_text ? c->h.text.text : c->h.thought.text) + (b ? b->begin : 0);
     hn_json_key(w, "part");
     hn_json_begin_object(w);
     hn_json_key(w, "type");
     hn_json_add_string(w, is_text ? "output_text" : "reasoning_text");
-    hn_json_put_bytes(w, "text", text, bytes);
-    for (int i = 0; is_text && i < 2; i++) {
-        hn_json_key(w, lists[i]);
+    hn_json_put_bytes(w, "text", text, b ? b->end - b->begin : 0);
+    if (is_text) {
+        hn_json_key(w, "annotations");
         hn_json_begin_array(w);
         hn_json_end_array(w);
+        hn_responses_scores(w, c, b ? b : &none);
     }
     hn_json_end_object(w);
 }
@@ -130,14 +133,11 @@ static void close_text(hn_choice *c, const hn_heard_block *b, hn_str *out)
     const char *text = (is_text ? c->h.text.text : c->h.thought.text) + b->begin;
     hn_json_writer w = begin_item_event(c, is_text ? "response.output_text.done" : "response.reasoning_text.done", true, out);
     hn_json_put_bytes(&w, "text", text, b->end - b->begin);
-    if (is_text) {
-        hn_json_key(&w, "logprobs");
-        hn_json_begin_array(&w);
-        hn_json_end_array(&w);
-    }
+    if (is_text)
+        hn_responses_scores(&w, c, b);
     end_event(&w);
     w = begin_item_event(c, "response.content_part.done", true, out);
-    add_part(&w, is_text, text, b->end - b->begin);
+    add_part(&w, c, is_text, b);
     end_event(&w);
 }
 
@@ -180,7 +180,7 @@ static void open_item(hn_choice *c, hn_block_kind kind, const hn_lm_call *call, 
     if (call)
         return;
     w = begin_item_event(c, "response.content_part.added", true, out);
-    add_part(&w, kind == HN_TEXT_BLOCK, "", 0);
+    add_part(&w, c, kind == HN_TEXT_BLOCK, NULL);
     end_event(&w);
 }
 
@@ -323,7 +323,8 @@ static const char *id_of(const hn_json *item)
     return hn_json_string(id);
 }
 
-static void add_list(hn_json_writer *w, const hn_json *items, const page_of_items *page)
+/* False: `after` is none of them. */
+static bool add_list(hn_json_writer *w, const hn_json *items, const page_of_items *page)
 {
     const hn_json *first = NULL, *last = NULL;
     const size_t n = hn_json_count(items);
@@ -354,6 +355,7 @@ static void add_list(hn_json_writer *w, const hn_json *items, const page_of_item
     hn_json_key(w, "has_more");
     hn_json_add_bool(w, has_more);
     hn_json_end_object(w);
+    return has_begun;
 }
 
 static void reply_items(hn_server *s, hn_http_call *call_of, const hn_str *in)
@@ -370,8 +372,9 @@ static void reply_items(hn_server *s, hn_http_call *call_of, const hn_str *in)
         is_well = hn_refuse_by(&why, HN_ERR_MEMORY, NULL);
     if (is_well) {
         hn_json_writer w = hn_json_write_to(&out);
-        add_list(&w, hn_json_root(items), &page);
-        is_well = hn_str_status(&out) == HN_OK || hn_refuse_by(&why, HN_ERR_MEMORY, NULL);
+        is_well = add_list(&w, hn_json_root(items), &page) ||
+                  hn_refuse_as(&why, HN_REFUSED_INVALID, "after", "after: there is no item %.60s", page.after);
+        is_well = is_well && (hn_str_status(&out) == HN_OK || hn_refuse_by(&why, HN_ERR_MEMORY, NULL));
     }
     if (is_well)
         hn_http_reply(call_of, 200, "application/json", out.text, out.length);

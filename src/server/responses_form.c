@@ -23,12 +23,11 @@ void hn_responses_item_id(const hn_choice *c, size_t block, char *to, size_t roo
     snprintf(to, room, "%s_%.40s_%zu", prefixes[c->h.blocks[block].kind], c->answer->id, block);
 }
 
-/* Tokens whose text lies in the block. */
-static void add_scores(hn_json_writer *w, const hn_choice *c, const hn_heard_block *b)
+void hn_responses_scores(hn_json_writer *w, const hn_choice *c, const hn_heard_block *b)
 {
     hn_json_key(w, "logprobs");
     hn_json_begin_array(w);
-    for (size_t i = 0; i < c->tokens_told; i++) {
+    for (size_t i = 0; c->answer->scores && i < c->tokens_told; i++) {
         const hn_told_token *t = hn_choice_token(c, i);
         if (t->end > t->begin && t->begin >= b->begin && t->begin < b->end)
             hn_score_add(w, c->answer->model->lm, t);
@@ -47,7 +46,7 @@ static void add_content(hn_json_writer *w, const hn_choice *c, const hn_heard_bl
     hn_json_put_bytes(w, "text", from + b->begin, b->end - b->begin);
     if (is_text) {
         add_nothing(w, "annotations");
-        add_scores(w, c, b);
+        hn_responses_scores(w, c, b);
     }
     hn_json_end_object(w);
     hn_json_end_array(w);

@@ -8,6 +8,8 @@
  * a->items. */
 bool hn_responses_translate(hn_answer *a, hn_failure *why);
 
+/* "logprobs" of the tokens whose text lies in the block; none where they are not asked for. */
+void hn_responses_scores(hn_json_writer *w, const hn_choice *c, const hn_heard_block *b);
 /* One item that came out: a block of what was said, under its number; `is_last` of an answer that was cut off is not completed. */
 void hn_responses_item(hn_json_writer *w, const hn_choice *c, size_t block);
 void hn_responses_item_id(const hn_choice *c, size_t block, char *to, size_t room);

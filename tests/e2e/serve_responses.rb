@@ -37,6 +37,10 @@ def check_text(uri, dir)
   held = respond(uri, input: 'a', max_output_tokens: 100, text: { format: schema })
   check("a schema: #{text_of(held)}", held['status'] == 'completed' && JSON.parse(text_of(held))['n'] <= 9 && held['text'] == JSON.parse(JSON.generate({ format: schema })))
   check_events(stream(uri, input: 'Tell me a story'), respond(uri, input: 'Tell me a story'))
+  scored = stream(uri, input: 'Tell me a story', include: ['message.output_text.logprobs'], top_logprobs: 2)
+  of = ->(name) { scored.select { |n, _| n == "response.#{name}" }.map { |_, e| e } }
+  check('log-probabilities of a stream', [of.('output_text.delta').flat_map { |e| e['logprobs'] }, of.('output_text.done')[0]['logprobs'], of.('content_part.done')[0]['part']['logprobs']].all?(scores) &&
+                                         of.('content_part.added')[0]['part']['logprobs'] == [] && scores.size == 12)
 end
 
 # A stream's events are numbered, say each item from its beginning to its end, and come to the whole response.
@@ -126,7 +130,7 @@ def check_kept(uri)
     check("#{body}: #{reply.code} #{reply.body}", reply.code == code && error_of(reply)['param'] == param)
   end
   [['GET', "#{PATH}/#{respond(uri, input: 'a')['id']}?stream=true", '400'], ['POST', "#{PATH}/resp_1/cancel", '400'], ['GET', "#{PATH}/resp_1/other", '404'],
-   ['GET', "#{PATH}/#{respond(uri, input: 'a')['id']}/input_items?limit=0", '400'], ['GET', "#{PATH}/#{respond(uri, input: 'a')['id']}/input_items?size=2", '400']].each do |method, path, code|
+   ['GET', "#{PATH}/#{respond(uri, input: 'a')['id']}/input_items?limit=0", '400'], ['GET', "#{PATH}/#{respond(uri, input: 'a')['id']}/input_items?after=in_0", '400'], ['GET', "#{PATH}/#{respond(uri, input: 'a')['id']}/input_items?size=2", '400']].each do |method, path, code|
     reply = ask(uri, method, path, method == 'POST' ? {} : nil)
     check("#{method} #{path}: #{reply.code}", reply.code == code)
   end
