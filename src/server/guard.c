@@ -130,8 +130,8 @@ bool hn_guard_preflight(const hn_guard *g, hn_http_call *call)
         return false;
     hn_guard_share(g, call);
     hn_http_add_field(call, "Access-Control-Allow-Methods", "GET, POST, DELETE");
-    hn_http_add_field(call, "Access-Control-Allow-Headers",
-                      "authorization, content-type, x-api-key, anthropic-version, anthropic-beta");
+    /* Clients in pages send fields of their own, as x-stainless-lang; "*" is all but authorization. */
+    hn_http_add_field(call, "Access-Control-Allow-Headers", "*, authorization, content-type, x-api-key");
     hn_http_add_field(call, "Access-Control-Max-Age", "600");
     hn_http_reply(call, 204, NULL, "", 0);
     return true;

@@ -1,7 +1,9 @@
 /* POST /v1/load_lora_adapter and /v1/unload_lora_adapter: adapters out of a model's folder, by name. */
+#include "base/os/files.h"
 #include "server/apis.h"
 #include "server/openai.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool wants_name(const hn_answer *a, const char **name, hn_failure *why)
@@ -27,6 +29,21 @@ static void say(const hn_answer *a, const char *name, bool is_there, hn_str *out
     hn_str_end(&id, out);
 }
 
+/* Of what went wrong with the file, the folder is nobody's who asks; and that there is none is who asked's mistake. */
+static void tell_file(const char *path, const char *name, hn_failure *why)
+{
+    char said[sizeof why->message];
+    const size_t n = strlen(path);
+    if (strncmp(why->message, path, n) != 0)
+        return;
+    if (!hn_os_is_there(path))
+        hn_refuse_as(why, HN_REFUSED_NO_OBJECT, "lora_name", "lora_name: there is no %.63s.gguf in the folder of --adapters", name);
+    else {
+        snprintf(said, sizeof said, "%s", why->message + n);
+        hn_refuse_as(why, why->kind, "lora_name", "%.63s.gguf%s", name, said);
+    }
+}
+
 /* A name that is none is refused with the order: no file is looked for. */
 static bool load(hn_answer *a, hn_str *out, hn_failure *why)
 {
@@ -41,7 +58,10 @@ static bool load(hn_answer *a, hn_str *out, hn_failure *why)
     const hn_adapter_order o = { .name = name, .path = path.text, .scale = hn_field_number(a->body, "scale", 1),
                                  .is_new = !hn_field_bool(a->body, "load_inplace", false) };
     bool is_well = hn_str_status(&path) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, NULL);
-    is_well = is_well && hn_served_take_adapter(a->model, &o, why);
+    if (is_well && !hn_served_take_adapter(a->model, &o, why)) {
+        tell_file(path.text, name, why);
+        is_well = false;
+    }
     hn_str_free(&path);
     if (is_well)
         say(a, name, true, out);

@@ -726,7 +726,7 @@ def check_adapters(dir)
     check('with a scale', load.(uri, { lora_name: 'x', load_inplace: true, scale: 0.5 }).code == '200' && ![said['f32'], plain].include?(adapter_says(uri, 'a:x')))
     check('and without', load.(uri, { lora_name: 'x', load_inplace: true }).code == '200' && adapter_says(uri, 'a:x') == said['f32'])
     put.('bad', 'bad')
-    [[{ lora_name: 'bad' }, '400', 'lora_name'], [{ lora_name: 'none' }, '500', 'lora_name'], [{}, '400', 'lora_name'], [{ lora_name: '../store/f32' }, '400', 'lora_name'],
+    [[{ lora_name: 'bad' }, '400', 'lora_name'], [{ lora_name: 'none' }, '404', 'lora_name'], [{}, '400', 'lora_name'], [{ lora_name: '../store/f32' }, '400', 'lora_name'],
      [{ lora_name: 'a b' }, '400', 'lora_name'], [{ lora_name: 'x', lora_path: '/etc/passwd' }, '400', 'lora_path'], [{ lora_name: 'x', model: 'no' }, '404', 'model'],
      [{ lora_name: 'x' * 64 }, '400', 'lora_name']].each do |body, status, param|
       reply = load.(uri, body)

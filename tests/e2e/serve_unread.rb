@@ -122,6 +122,30 @@ def check_bodies(uri)
   end
 end
 
+# Pages that may ask send what their clients send.
+def check_preflight
+  serve('--allow-origin', 'https://app.example') do |uri, _|
+    asks = ->(origin) { ask(uri, 'OPTIONS', '/v1/chat/completions', nil, 'Origin' => origin, 'Access-Control-Request-Method' => 'POST', 'Access-Control-Request-Headers' => 'authorization,x-stainless-lang') }
+    told = asks.('https://app.example')['Access-Control-Allow-Headers'].to_s.split(/, */)
+    check("of that origin: #{told}", told.include?('*') && told.include?('authorization'))
+    check('of another', asks.('https://other.example')['Access-Control-Allow-Headers'].nil?)
+  end
+end
+
+# A file that is not there is who asked's mistake, and where the folder lies is not told.
+def check_folder(dir)
+  folder = File.join(dir, 'adapters')
+  Dir.mkdir(folder)
+  serve('--adapters', folder) do |uri, _|
+    File.write(File.join(folder, 'bad.gguf'), 'no adapter')
+    [[{ lora_name: 'none' }, '404', 'lora_name: there is no none.gguf '], [{ lora_name: 'bad' }, '400', 'bad.gguf: '], [{ lora_name: 'bad', scale: 1e308 }, '400', 'scale: '],
+     [{ lora_name: '../adapters/bad' }, '400', '../adapters/bad: ']].each do |body, code, begins|
+      reply = ask(uri, 'POST', '/v1/load_lora_adapter', body)
+      check("#{body}: #{reply.code} #{reply.body}", reply.code == code && why_of(reply).start_with?(begins) && !reply.body.include?(dir))
+    end
+  end
+end
+
 # ---- Ollama's ----
 
 def check_keep(uri)
@@ -160,6 +184,8 @@ Dir.mktmpdir do |dir|
   end
   serve('--jobs', File.join(dir, 'jobs')) { |uri, _| check_bodies(uri) }
   check_templates
+  check_preflight
+  check_folder(dir)
   check_embed
 end
 close_checks
