@@ -78,7 +78,7 @@ static const hn_option options[] = {
     HN_GROUP("who is served when"),
     HN_INT(serve_args, parallel, "parallel", "N", 1, 256, "requests of a model that run at a time"),
     HN_INT(serve_args, waiting, "waiting", "N", 1, 1000000, "of a key, beside them; default 1024"),
-    HN_INT(serve_args, context, "context", "N", 1, INT32_MAX, "of a request, prompt and answer; default 4096"),
+    HN_INT(serve_args, context, "context", "N", 1, INT32_MAX, "of a request, prompt and answer; default: the model's, at most 4096"),
     HN_INT(serve_args, blocks, "blocks", "N", 1, INT32_MAX,
            "of 64 keys, of all requests together; default: what they take at their longest"),
     HN_INT(serve_args, piece, "piece", "N", 1, 65536, "tokens of prompts a step while others generate; default: so many that it takes about twice "
