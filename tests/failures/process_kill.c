@@ -11,7 +11,7 @@ static hn_status work(hn_engine *engine)
 {
     hn_builder *b = NULL;
     hn_trainer *t = NULL;
-    static const float data[24] = { 1, -2, 3, -4, 5, 6 };
+    static const float data[36] = { 1, -2, 3, -4, 5, 6 };
     const float one = 4;
     hn_status status = hn_builder_new(&b, engine);
     if (status != HN_OK)
@@ -26,7 +26,7 @@ static hn_status work(hn_engine *engine)
     if (status == HN_OK)
         status = hn_trainer_write(t, w, data, sizeof data);
     if (status == HN_OK)
-        status = hn_trainer_write(t, x, data, sizeof data);
+        status = hn_trainer_write(t, x, data, 4 * 6 * sizeof *data);
     if (status == HN_OK)
         status = hn_trainer_write(t, count, &one, sizeof one);
     for (int i = 0; i < 2 && status == HN_OK; i++) {
