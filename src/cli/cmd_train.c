@@ -325,6 +325,11 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     return status;
 }
 
+static const hn_option_rule rules[] = {
+    { "overwrite", HN_NOT_WITH, "resume", "a run that goes on keeps what is there" },
+    { NULL, 0, NULL, NULL },
+};
+
 const hn_command hn_cmd_train = {
     .name = "train",
     .operands = "MODEL | run.toml | (with --resume) nothing",
@@ -333,6 +338,7 @@ const hn_command hn_cmd_train = {
                "rank = 8.\nOptions on the command line come after it.\n",
     .example = "train m.gguf --data chats.jsonl --held-fraction 0.1 --out run",
     .options = options,
+    .rules = rules,
     .letters = "o:out",
     .run_file_operand = "model",
     .resumes_in = "out",

@@ -271,8 +271,11 @@ static bool is_given(const said *s, int from, const char *what, size_t bytes)
     for (int i = from; i < s->n && strcmp(s->words[i], "--") != 0; i++) {
         hn_option o;
         const char *value;
-        if (!is_option(s->command, s->words[i]) || is_overwrite(s->command, s->words[i]) ||
-            take_option(s->command, s->n, s->words, &i, &o, &value) != HN_OK)
+        if (is_overwrite(s->command, s->words[i])) {
+            is = is || (bytes == strlen("overwrite") && !memcmp(what, "overwrite", bytes));
+            continue;
+        }
+        if (!is_option(s->command, s->words[i]) || take_option(s->command, s->n, s->words, &i, &o, &value) != HN_OK)
             continue;
         if (strlen(o.name) == name && !memcmp(o.name, what, name)) /* the last is the one that counts */
             is = !equals || (value && strlen(value) == bytes - name - 1 && !memcmp(value, equals + 1, bytes - name - 1));

@@ -41,6 +41,7 @@ wrong '--force: it is for adapters, of which none is given' "$hone" eval d.gguf 
 
 # Of what gradients are of: an adapter has its own scale, which --rslora once multiplied.
 quietly "$hone" train d.gguf --data c.jsonl --out r --steps 2 --rank 2 --samples 0
+wrong '--overwrite beside --resume: a run that goes on keeps what is there' "$hone" train --out r --resume --overwrite
 for word in "targets attn" "rank 4" "alpha 8" "seed 3" rslora; do
     wrong "--${word% *} beside --from: the adapter says it" "$hone" grads d.gguf --data c.jsonl --from r/adapter.gguf --$word -o g.st
 done
