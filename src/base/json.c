@@ -184,6 +184,31 @@ static bool skip_digits(reader *r)
     return r->at > start;
 }
 
+/* Digits from the first that is not 0 to the last: so many a double need not give back. */
+static bool has_many_digits(const char *text, size_t n)
+{
+    enum { HELD = 15 };
+    size_t digits = 0, zeros = 0;
+    for (size_t i = 0; i < n && text[i] != 'e' && text[i] != 'E'; i++)
+        if (text[i] >= '1' && text[i] <= '9') {
+            digits += zeros + 1;
+            zeros = 0;
+        } else if (text[i] == '0' && digits) {
+            zeros++;
+        }
+    return digits > HELD;
+}
+
+/* The NUL stands where the text has what follows the number, or its own end. */
+static const char *keep_source(reader *r, size_t start, size_t n)
+{
+    char *to = r->out->strings + r->string_at;
+    memcpy(to, r->text + start, n);
+    to[n] = '\0';
+    r->string_at += n + 1;
+    return to;
+}
+
 static hn_status read_number(reader *r, hn_json *value)
 {
     const size_t start = r->at;
@@ -217,17 +242,21 @@ static hn_status read_number(reader *r, hn_json *value)
     hn_number_read(r->text + start, n, &value->as.number);
     HN_REQUIRE(isfinite(value->as.number), HN_ERR_FORMAT, "%s: %s: number out of range",
                r->name, place_of(r, start).text);
-    if (!is_whole || (value->as.number == 0 && r->text[start] == '-'))
-        return HN_OK; /* -0 stays a double */
-    char copy[NUMBER_BYTES + 1];
-    memcpy(copy, r->text + start, n);
-    copy[n] = '\0';
-    errno = 0;
-    const long long integer = strtoll(copy, NULL, 10);
-    if (errno == 0) {
-        value->kind = HN_JSON_INT;
-        value->as.integer = integer;
+    value->as.real.source = NULL;
+    if (is_whole && !(value->as.number == 0 && r->text[start] == '-')) { /* -0 stays a double */
+        char copy[NUMBER_BYTES + 1];
+        memcpy(copy, r->text + start, n);
+        copy[n] = '\0';
+        errno = 0;
+        const long long integer = strtoll(copy, NULL, 10);
+        if (errno == 0) {
+            value->kind = HN_JSON_INT;
+            value->as.integer = integer;
+            return HN_OK;
+        }
     }
+    if (has_many_digits(r->text + start, n))
+        value->as.real.source = keep_source(r, start, n);
     return HN_OK;
 }
 

@@ -31,6 +31,10 @@ typedef struct hn_json {
         int64_t integer;
         double number;
         struct {
+            double number;      /* the same as above */
+            const char *source; /* its text where that has more digits than a double holds, ends in NUL; else NULL */
+        } real;
+        struct {
             const char *text; /* UTF-8, ends in NUL */
             size_t bytes;     /* may hold further NULs */
         } string;
@@ -70,6 +74,8 @@ size_t hn_json_bytes(const hn_json *value); /* of a string */
 int64_t hn_json_int(const hn_json *value);
 double hn_json_number(const hn_json *value); /* of an int too */
 bool hn_json_is_true(const hn_json *value);
+/* What a number was written as, where its double may be another one: of more than 15 digits. Else NULL. */
+const char *hn_json_source(const hn_json *value);
 hn_json hn_json_of_string(const char *text, size_t bytes); /* a value of one's own, over that text */
 
 /* Values of a kind, or HN_ERR_FORMAT with `what` in the message. A double may be written as

@@ -47,6 +47,8 @@ double hn_json_number(const hn_json *value)
     return value && value->kind == HN_JSON_DOUBLE ? value->as.number : (double)hn_json_int(value);
 }
 
+const char *hn_json_source(const hn_json *value) { return value && value->kind == HN_JSON_DOUBLE ? value->as.real.source : NULL; }
+
 hn_json hn_json_of_string(const char *text, size_t bytes)
 {
     return (hn_json){ .kind = HN_JSON_STRING, .as.string = { text, bytes } };

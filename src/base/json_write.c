@@ -132,7 +132,10 @@ void hn_json_add_scalar(hn_json_writer *w, const hn_json *value)
         hn_json_add_int(w, value->as.integer);
         return;
     case HN_JSON_DOUBLE:
-        hn_json_add_double(w, value->as.number);
+        if (hn_json_source(value))
+            hn_json_add_json(w, value->as.real.source, strlen(value->as.real.source));
+        else
+            hn_json_add_double(w, value->as.number);
         return;
     case HN_JSON_STRING:
         before_value(w);

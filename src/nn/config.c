@@ -358,7 +358,7 @@ static hn_status take(const hn_config *c, const char *name, hn_json *out)
             if (is_whole)
                 out->as.integer = (int64_t)x;
             else
-                out->as.number = x;
+                out->as.real.number = x, out->as.real.source = NULL;
         } else {
             out->kind = HN_JSON_STRING;
             out->as.string.text = other;

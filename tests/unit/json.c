@@ -212,6 +212,37 @@ static void memory_may_fail(void)
     }
 }
 
+/* Digits beyond a double's are there still, and are written again. */
+static void keeps_digits(void)
+{
+    static const struct {
+        const char *text, *source;
+    } cases[] = {
+        { "18446744073709551615", "18446744073709551615" }, { "-9007199254740993.0", "-9007199254740993.0" },
+        { "0.10000000000000000555E-3", "0.10000000000000000555E-3" }, { "0.1", NULL }, { "1e300", NULL },
+        { "100000000000000000000000", NULL }, { "0.000000000000000000000123", NULL }, { "9223372036854775807", NULL }, { "-0", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int in_list = 0; in_list < 2; in_list++) { /* the text may end with the number */
+            char text[80];
+            hn_json_text *json;
+            hn_str out = hn_str_on(&heap);
+            hn_json_writer w = hn_json_write_to(&out);
+            snprintf(text, sizeof text, in_list ? "[%s,\"x\"]" : "%s", cases[i].text);
+            if (!CHECK_OK(read_text(text, &json)))
+                continue;
+            const hn_json *number = in_list ? hn_json_at(hn_json_root(json), 0) : hn_json_root(json);
+            const char *source = hn_json_source(number);
+            CHECK_THAT(!source == !cases[i].source && (!source || !strcmp(source, cases[i].source)), "%s: found %s", text,
+                       source ? source : "none");
+            hn_json_add_scalar(&w, number);
+            if (cases[i].source)
+                CHECK_TEXT(cases[i].source, out.text);
+            hn_str_free(&out);
+            hn_json_free(json);
+        }
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
@@ -219,6 +250,7 @@ int main(int argc, char **argv)
     refuses();
     reads();
     holds_what_it_is();
+    keeps_digits();
     writes();
     memory_may_fail();
     hn_json_free(NULL);

@@ -4,6 +4,7 @@
  * refused. */
 #include "text/grammar/schema.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- naming ---- */
@@ -131,16 +132,70 @@ static void take_set(hn_schema *s, size_t key, hn_parts *out)
 
 /* ---- keywords ---- */
 
+/* What the value of a keyword is. It is looked at also where values of another type are asked for, of which the keyword says
+ * nothing: one that is written wrongly would say nothing without a word. */
+typedef enum shape { ANYTHING, SCHEMA, SCHEMAS, ITEMS, MEMBERS, NAMES, LIST, TEXT, FORMAT, NUMBER, COUNT, BOOLEAN } shape;
+
+static bool is_count(const hn_json *v)
+{
+    const double number = hn_json_number(v);
+    return v->kind == HN_JSON_INT ? hn_json_int(v) >= 0 : v->kind == HN_JSON_DOUBLE && number >= 0 && number == floor(number);
+}
+
+static void check_shape(hn_schema *s, const hn_json *v, shape wanted)
+{
+    const bool is_list = v->kind == HN_JSON_ARRAY, is_schema = v->kind == HN_JSON_OBJECT || v->kind == HN_JSON_BOOL;
+    const bool fits[] = {
+        [ANYTHING] = true, [SCHEMA] = is_schema, [SCHEMAS] = is_list && hn_json_first(v), [ITEMS] = is_list || is_schema,
+        [MEMBERS] = v->kind == HN_JSON_OBJECT, [NAMES] = is_list, [LIST] = is_list, [TEXT] = v->kind == HN_JSON_STRING,
+        [FORMAT] = hn_schema_has_format(v), [NUMBER] = v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE, [COUNT] = is_count(v),
+        [BOOLEAN] = v->kind == HN_JSON_BOOL,
+    };
+    static const char *const words[] = {
+        [ANYTHING] = "", [SCHEMA] = "expected a schema, an object or true or false", [SCHEMAS] = "expected a list of schemas",
+        [ITEMS] = "expected a schema, or a list of schemas", [MEMBERS] = "expected an object", [NAMES] = "expected a list of names",
+        [LIST] = "expected a list", [TEXT] = "expected a string", [FORMAT] = "a format that is not held", [NUMBER] = "expected a number",
+        [COUNT] = "expected a whole number of at least 0", [BOOLEAN] = "expected true or false",
+    };
+    if (!fits[wanted])
+        hn_schema_refuse(s, wanted == FORMAT ? HN_ERR_UNSUPPORTED : HN_ERR_FORMAT, v, words[wanted]);
+    for (const hn_json *name = wanted == NAMES ? hn_json_first(v) : NULL; name; name = name->next)
+        if (name->kind != HN_JSON_STRING)
+            hn_schema_refuse(s, HN_ERR_FORMAT, name, "expected a name");
+}
+
+/* Keywords that say nothing without another one, or beside it. */
+static void check_beside(hn_schema *s, const hn_json *schema)
+{
+    const hn_json *items = hn_json_get(schema, "items"), *others = hn_json_get(schema, "additionalItems");
+    const hn_json *nullable = hn_json_get(schema, "nullable");
+    const bool is_list = items && items->kind == HN_JSON_ARRAY, has_prefix = hn_json_get(schema, "prefixItems");
+    if (is_list && has_prefix)
+        hn_schema_refuse(s, HN_ERR_UNSUPPORTED, items, "a list beside prefixItems: expected one of them");
+    if (others && (!is_list || has_prefix))
+        hn_schema_refuse(s, HN_ERR_UNSUPPORTED, others, "it is of items that are a list: beside prefixItems, items says what the others are");
+    if (hn_json_is_true(nullable) && !hn_json_get(schema, "type"))
+        hn_schema_refuse(s, HN_ERR_UNSUPPORTED, nullable, "it adds to a type, and there is none: expected anyOf with the type null");
+}
+
 static bool is_id(const hn_json *keyword) { return !strcmp(keyword->key, "$id") || !strcmp(keyword->key, "id"); }
 
 static void check_keyword(hn_schema *s, const hn_json *schema, const hn_json *keyword)
 {
     const char *key = keyword->key;
     const bool is_true = keyword->kind == HN_JSON_BOOL && hn_json_is_true(keyword);
-#define HN_HELD(name)                                                                                                  \
+    if (strlen(key) != (size_t)keyword->key_bytes) {
+        hn_schema_refuse(s, HN_ERR_UNSUPPORTED, keyword, "an unknown keyword: it holds a NUL");
+        return;
+    }
+#define HN_SAID(name)                                                                                                  \
     if (!strcmp(key, name))                                                                                            \
         return;
-#define HN_SAID(name) HN_HELD(name)
+#define HN_HELD(name, wanted)                                                                                          \
+    if (!strcmp(key, name)) {                                                                                          \
+        check_shape(s, keyword, wanted);                                                                               \
+        return;                                                                                                        \
+    }
 #define HN_REFUSED(name, why)                                                                                          \
     if (!strcmp(key, name) && !(is_true && !strncmp(key, "unevaluated", 11))) {                                        \
         hn_schema_refuse(s, HN_ERR_UNSUPPORTED, keyword, why);                                                         \
@@ -161,7 +216,7 @@ static void check_keyword(hn_schema *s, const hn_json *schema, const hn_json *ke
     }
 }
 
-static void check_schema(hn_schema *s, const hn_json *schema)
+void hn_schema_check(hn_schema *s, const hn_json *schema)
 {
     if (schema->kind == HN_JSON_BOOL)
         return;
@@ -171,6 +226,7 @@ static void check_schema(hn_schema *s, const hn_json *schema)
     }
     for (const hn_json *k = hn_json_first(schema); k && hn_build_step(s->b, 1); k = k->next)
         check_keyword(s, schema, k);
+    check_beside(s, schema);
 }
 
 int64_t hn_schema_count(hn_schema *s, const hn_part *part, const char *keyword, int64_t otherwise)
@@ -178,15 +234,15 @@ int64_t hn_schema_count(hn_schema *s, const hn_part *part, const char *keyword, 
     const hn_json *v = hn_part_get(part, keyword);
     if (!v)
         return otherwise;
-    if (v->kind == HN_JSON_DOUBLE && hn_json_number(v) >= 0 && hn_json_number(v) < 1e9 && hn_json_number(v) == (double)(int64_t)hn_json_number(v))
-        return (int64_t)hn_json_number(v);
-    if (v->kind != HN_JSON_INT || hn_json_int(v) < 0) {
-        hn_schema_refuse(s, HN_ERR_FORMAT, v, "expected a number of at least 0");
+    if (!is_count(v)) {
+        hn_schema_refuse(s, HN_ERR_FORMAT, v, "expected a whole number of at least 0");
         return otherwise;
     }
-    if (hn_json_int(v) > s->b->limits.repetition)
+    if (hn_json_number(v) > (double)s->b->limits.repetition) {
         hn_schema_refuse(s, HN_ERR_UNSUPPORTED, v, "a count beyond the limit");
-    return hn_json_int(v);
+        return otherwise;
+    }
+    return v->kind == HN_JSON_INT ? hn_json_int(v) : (int64_t)hn_json_number(v);
 }
 
 static uint32_t type_named(hn_schema *s, const hn_json *name)
@@ -338,7 +394,7 @@ static bool gather(hn_schema *s, hn_parts *p)
     bool can = true;
     for (size_t i = 0; i < p->n && s->b->status == HN_OK; i++) {
         const hn_part part = p->at[i];
-        check_schema(s, part.schema);
+        hn_schema_check(s, part.schema);
         can &= part.schema->kind != HN_JSON_BOOL || hn_json_is_true(part.schema);
         const hn_json *ref = hn_part_get(&part, "$ref"), *all = hn_part_get(&part, "allOf");
         if (ref)

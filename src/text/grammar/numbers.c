@@ -31,18 +31,22 @@ static bool set_digits(hn_decimal *d, const char *digits, uint32_t n, int64_t po
     return true;
 }
 
+/* As it was written, and not as a double has it. */
 bool hn_decimal_of(const hn_json *number, hn_decimal *out)
 {
-    char text[HN_NUMBER_TEXT], digits[HN_NUMBER_TEXT];
+    char shortest[HN_NUMBER_TEXT], digits[HN_DECIMAL_DIGITS];
+    const char *source = hn_json_source(number), *text = source ? source : shortest;
     uint32_t n = 0;
     int64_t point = -1, exponent = 0;
+    if (strlen(source ? source : "") >= sizeof digits)
+        return false;
     if (number->kind == HN_JSON_INT)
-        snprintf(text, sizeof text, "%lld", (long long)hn_json_int(number));
-    else
-        hn_number_write(hn_json_number(number), 0, text);
+        snprintf(shortest, sizeof shortest, "%lld", (long long)hn_json_int(number));
+    else if (!source)
+        hn_number_write(hn_json_number(number), 0, shortest);
     *out = (hn_decimal){ .is_negative = *text == '-' };
     const char *at = text + out->is_negative;
-    for (; *at && *at != 'e'; at++) {
+    for (; *at && *at != 'e' && *at != 'E'; at++) {
         if (*at == '.')
             point = n;
         else
@@ -51,7 +55,7 @@ bool hn_decimal_of(const hn_json *number, hn_decimal *out)
     if (*at) {
         const bool is_down = at[1] == '-';
         for (at += at[1] == '-' || at[1] == '+' ? 2 : 1; *at; at++)
-            exponent = 10 * exponent + (*at - '0');
+            exponent = exponent < 100000 ? 10 * exponent + (*at - '0') : exponent; /* beyond all digits already */
         exponent = is_down ? -exponent : exponent;
     }
     return set_digits(out, digits, n, (point < 0 ? n : point) + exponent);

@@ -55,6 +55,12 @@ uint32_t hn_schema_types(hn_schema *s, const hn_json *schema);
 /* A count that is not negative; `otherwise` if there is none. */
 int64_t hn_schema_count(hn_schema *s, const hn_part *part, const char *keyword, int64_t otherwise);
 
+/* Refuses keywords that are not held, and values that are none of theirs. */
+void hn_schema_check(hn_schema *s, const hn_json *schema);
+bool hn_part_bounds_numbers(const hn_part *part);
+/* Of numbers or of strings. */
+bool hn_schema_has_format(const hn_json *name);
+
 /* Between two nodes of the build. */
 void hn_schema_string(hn_schema *s, const hn_parts *parts, uint32_t from, uint32_t to);
 void hn_schema_number(hn_schema *s, const hn_parts *parts, bool is_integer, uint32_t from, uint32_t to);

@@ -161,6 +161,8 @@ static bool bound_names(object *o, hn_automaton *out)
                 strcmp(k->key, "type") && strcmp(k->key, "title") && strcmp(k->key, "description"))
                 hn_schema_refuse(o->s, HN_ERR_UNSUPPORTED, k, "of names, pattern, format and lengths are held");
         if (names)
+            hn_schema_check(o->s, names);
+        if (names)
             hn_parts_add(o->s, &p, (hn_part){ names, 0 });
     }
     const bool has_bound = p.n && hn_schema_string_automaton(o->s, &p, out);

@@ -18,22 +18,53 @@ static void narrow(hn_schema *s, hn_automaton *a, hn_automaton *with, bool *has_
 
 static const char *format_pattern(const char *name)
 {
+#define HN_NUMBER_FORMAT(format, least, most)
 #define HN_FORMAT(format, pattern)                                                                                     \
     if (!strcmp(name, format))                                                                                         \
         return pattern;
 #include "text/grammar/formats.def"
-#undef HN_FORMAT
     return NULL;
+}
+
+typedef struct number_format {
+    const char *name, *least, *most; /* "": any number has it */
+} number_format;
+
+static const number_format *number_format_named(const hn_json *name)
+{
+#define HN_FORMAT(format, pattern)
+#define HN_NUMBER_FORMAT(format, least, most) { format, least, most },
+    static const number_format all[] = {
+#include "text/grammar/formats.def"
+    };
+    for (size_t i = 0; i < HN_COUNT(all) && name; i++)
+        if (!strcmp(hn_json_string(name), all[i].name))
+            return &all[i];
+    return NULL;
+}
+
+bool hn_schema_has_format(const hn_json *name)
+{
+    return name->kind == HN_JSON_STRING && strlen(hn_json_string(name)) == hn_json_bytes(name) &&
+           (format_pattern(hn_json_string(name)) || number_format_named(name));
+}
+
+bool hn_part_bounds_numbers(const hn_part *part)
+{
+    static const char *const keywords[] = { "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf" };
+    const number_format *format = number_format_named(hn_part_get(part, "format"));
+    bool is_bounded = format && *format->least;
+    for (size_t k = 0; k < HN_COUNT(keywords); k++)
+        is_bounded |= hn_part_get(part, keywords[k]) != NULL;
+    return is_bounded;
 }
 
 static void add_format(hn_schema *s, const hn_json *format, hn_automaton *a, bool *has_one)
 {
     hn_automaton with;
-    const char *pattern = format->kind == HN_JSON_STRING ? format_pattern(hn_json_string(format)) : NULL;
-    if (!pattern) {
-        hn_schema_refuse(s, HN_ERR_UNSUPPORTED, format, "a format that is not held");
+    const char *pattern = format_pattern(hn_json_string(format));
+    if (!pattern) /* of numbers: strings are free of it */
         return;
-    }
     hn_automaton_of_pattern(s->b, hn_json_string(format), pattern, strlen(pattern), HN_WHOLE_TEXT, &with);
     narrow(s, a, &with, has_one);
 }
@@ -140,6 +171,18 @@ static void add_multiple(hn_schema *s, hn_number_bounds *o, const hn_json *v)
     }
 }
 
+static void add_number_format(hn_number_bounds *o, const number_format *format)
+{
+    hn_decimal d;
+    const hn_json least = { .kind = HN_JSON_DOUBLE, .as.real.source = format->least };
+    const hn_json most = { .kind = HN_JSON_DOUBLE, .as.real.source = format->most };
+    o->is_integer = true;
+    if (hn_decimal_of(&least, &d))
+        add_least(o, &d, false);
+    if (hn_decimal_of(&most, &d))
+        add_most(o, &d, false);
+}
+
 void hn_schema_number_automaton(hn_schema *s, const hn_parts *p, bool is_integer, hn_automaton *out)
 {
     static const char *const keywords[] = { "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum" };
@@ -158,6 +201,9 @@ void hn_schema_number_automaton(hn_schema *s, const hn_parts *p, bool is_integer
         const hn_json *multiple = hn_part_get(&p->at[i], "multipleOf");
         if (multiple)
             add_multiple(s, &o, multiple);
+        const number_format *format = number_format_named(hn_part_get(&p->at[i], "format"));
+        if (format && *format->least)
+            add_number_format(&o, format);
     }
     hn_automaton_of_numbers(s->b, &o, out);
 }

@@ -6,10 +6,19 @@
 static bool is_number(const hn_json *v) { return v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE; }
 static double number_of(const hn_json *v) { return hn_json_number(v); }
 
+/* By what was written: two doubles may be the same of numbers that are not. */
+static bool same_number(const hn_json *a, const hn_json *b)
+{
+    hn_decimal x, y;
+    if (hn_decimal_of(a, &x) && hn_decimal_of(b, &y))
+        return !hn_decimal_compare(&x, &y);
+    return number_of(a) == number_of(b) && !hn_json_source(a) && !hn_json_source(b);
+}
+
 static bool same_value(const hn_json *a, const hn_json *b)
 {
     if (is_number(a) && is_number(b))
-        return a->kind == HN_JSON_INT && b->kind == HN_JSON_INT ? hn_json_int(a) == hn_json_int(b) : number_of(a) == number_of(b);
+        return same_number(a, b);
     if (a->kind != b->kind)
         return false;
     if (a->kind == HN_JSON_BOOL)
@@ -124,13 +133,11 @@ static bool text_holds(hn_schema *s, const hn_parts *p, bounds *b, const hn_json
 /* Only where something bounds numbers: those of a list may have an exponent. */
 static bool number_holds(hn_schema *s, const hn_parts *p, bounds *b, const hn_json *v)
 {
-    static const char *const keywords[] = { "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf" };
     bool is_bounded = false;
     char digits[HN_DECIMAL_DIGITS + 2];
     hn_decimal d;
     for (size_t i = 0; i < p->n; i++)
-        for (size_t k = 0; k < HN_COUNT(keywords); k++)
-            is_bounded |= hn_part_get(&p->at[i], keywords[k]) != NULL;
+        is_bounded |= hn_part_bounds_numbers(&p->at[i]);
     if (!is_bounded)
         return true;
     if (!b->asked_numbers)
@@ -209,8 +216,12 @@ static const hn_json *plain(const hn_schema *s, const hn_json *schema)
         if (!ref || ref->kind != HN_JSON_STRING)
             return schema->kind == HN_JSON_OBJECT ? schema : NULL;
         const char *text = hn_json_string(ref);
+        if (strpbrk(text, "~%")) /* spelled otherwise than the name that it stands for */
+            return NULL;
         const bool is_def = !strncmp(text, "#/$defs/", 8), is_definition = !strncmp(text, "#/definitions/", 14);
         const hn_json *defs = hn_json_get(s->root, is_def ? "$defs" : "definitions");
+        if (strchr(text + 2, '/') != strrchr(text, '/'))
+            return NULL;
         schema = is_def || is_definition ? hn_json_get(defs, text + (is_def ? 8 : 14)) : NULL;
     }
     return NULL;
