@@ -53,6 +53,8 @@ hn_status hn_inner_numerics(const char *name, hn_lm_numerics numerics, hn_numeri
 /* JSON, or a file of it, whose name messages begin with in the place of `name`; of NULL *out is NULL. */
 hn_status hn_take_json(hn_heap *heap, const char *name, const char *text, hn_json_text **out);
 hn_status hn_check_variables(const char *const *list, int32_t n);
+/* Of messages that are an object: a key that nothing reads, or what the options give too, is refused. */
+hn_status hn_check_messages(const hn_json *messages, const hn_lm_render_options *o);
 
 /* An adapter for the model, held to its contract; it is the caller's. `trial` may be NULL. */
 hn_status hn_lm_try_adapter(const hn_lm *lm, const char *path, const hn_lm_adapter_options *options_or_null,

@@ -56,6 +56,19 @@ hn_status hn_check_variables(const char *const *list, int32_t n)
     return HN_OK;
 }
 
+hn_status hn_check_messages(const hn_json *messages, const hn_lm_render_options *o)
+{
+    const bool is_object = messages && messages->kind == HN_JSON_OBJECT;
+    for (const hn_json *v = is_object ? hn_json_first(messages) : NULL; v; v = v->next) {
+        const bool are_tools = !strcmp(v->key, "tools"), are_documents = !strcmp(v->key, "documents");
+        HN_REQUIRE(are_tools || are_documents || !strcmp(v->key, "messages"), HN_ERR_ARGUMENT,
+                   "messages: the key %.60s: expected messages, tools or documents", v->key);
+        HN_REQUIRE(v->kind == HN_JSON_NULL || !(are_tools ? o->tools : are_documents ? o->documents : NULL), HN_ERR_ARGUMENT,
+                   "%s: beside the messages, which hold some: expected them once", v->key);
+    }
+    return HN_OK;
+}
+
 static const hn_json *root_of(const hn_json_text *text)
 {
     return text ? hn_json_root(text) : NULL;
@@ -120,6 +133,8 @@ static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_rende
     hn_json_text *texts[3] = { NULL, NULL, NULL };
     hn_chat_request request = { .no_generation_prompt = o->no_generation_prompt || o->goes_on_last };
     hn_status status = hn_take_json(heap, "messages", messages, &texts[0]);
+    if (status == HN_OK)
+        status = hn_check_messages(root_of(texts[0]), o);
     if (status == HN_OK)
         status = hn_take_json(heap, "tools", o->tools, &texts[1]);
     if (status == HN_OK)

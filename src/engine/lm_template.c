@@ -79,12 +79,16 @@ static hn_status check_read(const hn_lm_template *t, const hn_lm_render_options 
 {
     const hn_chat_format *chat = t->input.chat;
     for (int i = 0; i < in->n_vars; i++)
-        HN_REQUIRE(hn_chat_format_mentions(chat, in->vars[i].name), HN_ERR_ARGUMENT,
+        HN_REQUIRE(hn_chat_format_mentions(chat, t->which, in->vars[i].name), HN_ERR_ARGUMENT,
                    "--set %s: expected a variable that the chat template reads, found that it reads none of this name", o->variables[i]);
-    HN_REQUIRE(!o->tools || hn_chat_format_mentions(chat, "tools"), HN_ERR_ARGUMENT,
+    HN_REQUIRE(!o->tools || hn_chat_format_mentions(chat, t->which, "tools"), HN_ERR_ARGUMENT,
                "--tools: expected a chat template that writes tools, found that it reads none");
-    HN_REQUIRE(!o->documents || hn_chat_format_mentions(chat, "documents"), HN_ERR_ARGUMENT,
+    HN_REQUIRE(!o->documents || hn_chat_format_mentions(chat, t->which, "documents"), HN_ERR_ARGUMENT,
                "--documents: expected a chat template that writes documents, found that it reads none");
+    HN_REQUIRE(!o->clock || hn_chat_format_mentions(chat, t->which, "strftime_now"), HN_ERR_ARGUMENT,
+               "--clock: expected a chat template that asks for the time, found that it calls no strftime_now");
+    HN_REQUIRE(!o->no_generation_prompt || hn_chat_format_mentions(chat, t->which, "add_generation_prompt"), HN_ERR_ARGUMENT,
+               "--no-generation-prompt: expected a chat template that writes one, found that it reads no add_generation_prompt");
     return HN_OK;
 }
 
@@ -94,6 +98,8 @@ static hn_status render(hn_lm_template *t, const char *messages, const hn_lm_ren
     hn_json_text *texts[3] = { NULL, NULL, NULL };
     hn_chat_request request = { .no_generation_prompt = o->no_generation_prompt || o->goes_on_last, .template_name = t->which };
     hn_status status = hn_take_json(heap, "messages", messages, &texts[0]);
+    if (status == HN_OK)
+        status = hn_check_messages(root_of(texts[0]), o);
     if (status == HN_OK)
         status = hn_take_json(heap, "tools", o->tools, &texts[1]);
     if (status == HN_OK)

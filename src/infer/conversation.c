@@ -65,13 +65,13 @@ hn_status hn_conversation_settle(const hn_conversation_style *s, const char **wh
     if (!*which && s->adapters)
         HN_TRY(hn_conversation_carried(chat, s->adapters, which));
     for (int i = 0; i < s->input->n_vars; i++)
-        HN_REQUIRE(hn_chat_format_mentions(chat, s->input->vars[i].name), HN_ERR_ARGUMENT,
+        HN_REQUIRE(hn_chat_format_mentions(chat, *which, s->input->vars[i].name), HN_ERR_ARGUMENT,
                    "--set %s: expected a variable that the chat template reads, found that it reads none "
                    "of this name", s->set[i]);
-    HN_REQUIRE(!s->tools_or_null || hn_chat_format_mentions(chat, "tools"), HN_ERR_ARGUMENT,
+    HN_REQUIRE(!s->tools_or_null || hn_chat_format_mentions(chat, *which, "tools"), HN_ERR_ARGUMENT,
                "--tools %s: expected a chat template that writes tools, found that it reads none",
                s->tools_or_null);
-    HN_REQUIRE(!s->documents_or_null || hn_chat_format_mentions(chat, "documents"), HN_ERR_ARGUMENT,
+    HN_REQUIRE(!s->documents_or_null || hn_chat_format_mentions(chat, *which, "documents"), HN_ERR_ARGUMENT,
                "--documents %s: expected a chat template that writes documents, found that it reads none", s->documents_or_null);
     HN_REQUIRE(hn_chat_format_has(chat, *which ? *which : "default") ||
                    hn_chat_format_has(chat, "tool_use"),

@@ -51,7 +51,13 @@ hn_status hn_chat_input_set(hn_chat_input *in, const char *const *set, int n_set
         memcpy(in->names[i], set[i], n);
         in->vars[i].name = in->names[i];
         in->n_vars = i + 1;
-        HN_TRY(read_json(in, set[i], equals + 1, strlen(equals + 1), &in->vars[i].json));
+        for (int k = 0; k < i; k++)
+            HN_REQUIRE(strcmp(in->names[k], in->names[i]), HN_ERR_ARGUMENT, "--set %s: %s is set twice: expected it once", set[i],
+                       in->names[i]);
+        const hn_status status = read_json(in, set[i], equals + 1, strlen(equals + 1), &in->vars[i].json);
+        if (status == HN_ERR_FORMAT) /* it was typed, and stands in no file */
+            return hn_fail_within(HN_ERR_ARGUMENT, "--set ");
+        HN_TRY(status);
     }
     return HN_OK;
 }

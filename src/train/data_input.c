@@ -99,8 +99,9 @@ static hn_status read_model(hn_data_input *in, const hn_data_choice *choice, con
 /* A variable that no template reads changes nothing, whatever it was given for. */
 static hn_status check_variables(const hn_data_input *in, const hn_data_choice *choice)
 {
+    const char *const which = choice->template ? choice->template : choice->name;
     for (int i = 0; i < in->chat.n_vars; i++)
-        HN_REQUIRE(choice->drop_unread || hn_chat_format_mentions(in->chat.chat, in->chat.vars[i].name),
+        HN_REQUIRE(choice->drop_unread || hn_chat_format_mentions(in->chat.chat, which, in->chat.vars[i].name),
                    HN_ERR_ARGUMENT,
                    "--set %s: expected a variable that the chat template reads, found that it reads "
                    "none of this name; --drop-unread goes on without", choice->set[i]);

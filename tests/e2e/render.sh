@@ -124,7 +124,7 @@ refuses 1 "bad.jinja:2: 'messges' is undefined" "$hone" render hf m.json --templ
 refuses 2 "raise.jinja:1: raised: only users may speak" "$hone" render hf m.json --template raise.jinja
 refuses 2 "no chat template named 'rag'" "$hone" render hf m.json --template-name rag
 refuses 2 "expected KEY=JSON" "$hone" render hf m.json --set thinking
-refuses 1 "expected a value" "$hone" render hf m.json --set thinking=
+refuses 2 "expected a value" "$hone" render hf m.json --set thinking=
 refuses 2 "tools has its own argument" "$hone" render hf m.json --set tools=1
 refuses 1 "none.json" "$hone" render hf none.json
 echo '[]' >none_said.json

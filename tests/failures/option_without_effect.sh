@@ -82,6 +82,29 @@ done
 refuses 'nowhere.gguf' "$hone" serve nowhere.gguf --port 0
 is "a file that is not there" 1 "$got"
 
+wrong 'a is set twice' "$hone" render d.gguf m.json --template all.jinja --set a=1 --set a=2
+wrong '--set a=: byte 0: expected a value' "$hone" render d.gguf m.json --template all.jinja --set a=
+
+# Of a template: of the one that is chosen, and what it reads from outside.
+printf '{{ messages[0].tools }}{%% for a in messages %%}{{ a.content }}{%% endfor %%}{%% set b = 2 %%}{{ b }}' >own.jinja
+for word in "tools none.json" "set a=1" "set b=1" "clock 5" no-generation-prompt; do
+    wrong "--${word% *}.*expected a " "$hone" render d.gguf m.json --template own.jinja --$word
+done
+mkdir hf && cp "$2"/tests/differential/models/llama/* hf
+printf '{%% if tools %%}T{%% endif %%}{{ a }}{{ strftime_now("%%Y") }}{%% if add_generation_prompt %%}G{%% endif %%}' >hf/chat_template.jinja
+for word in "tools none.json" "set a=1" "clock 5" no-generation-prompt; do
+    quietly "$hone" render hf m.json --$word
+    wrong "--${word% *}.*expected a " "$hone" render hf m.json --template own.jinja --$word
+done
+for word in "tools none.json" "set a=1"; do
+    wrong "--${word% *}.*expected a " "$hone" chat hf --template own.jinja --$word
+done
+echo '{"messages": [{"role": "user", "content": "x"}], "tools": [{}], "else": 1}' >else.json
+wrong 'the key else: expected messages, tools or documents' "$hone" render hf else.json
+echo '{"messages": [{"role": "user", "content": "x"}], "tools": [{}]}' >held.json
+quietly "$hone" render hf held.json
+wrong 'tools: beside the messages, which hold some' "$hone" render hf held.json --tools none.json
+
 # Of what only prints, and of where it goes.
 wrong "'--bogus' is one word too many" "$hone" version --bogus x
 shows '^usage: hone version' "$hone" version --help

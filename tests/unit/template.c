@@ -224,7 +224,7 @@ static void generation_spans(void)
     CHECK(hn_template_mentions(t, "x") == false);
     hn_template_free(t);
     CHECK_OK(hn_template_parse(&heap, "t", hidden, sizeof hidden - 1, &t));
-    CHECK(hn_template_mentions(t, "m"));
+    CHECK(!hn_template_mentions(t, "m")); /* its own: a variable of this name would change nothing */
     CHECK_FAILS(hn_template_render(t, &input, &out, &spans, NULL), HN_ERR_UNSUPPORTED,
                 "no known place");
     CHECK_TEXT("before ab\xc3\xa9"
@@ -256,6 +256,33 @@ static void memory_may_fail(void)
     }
 }
 
+/* What is read from outside, and not only a member's name, a loop's variable or what the template sets before. */
+static void reads(void)
+{
+    static const struct {
+        const char *source, *read, *unread;
+    } cases[] = {
+        { "{{ messages[0].tools }}{{ messages[0]['tools'] }}", "messages", "tools" },
+        { "{% for tools in messages %}{{ tools }}{% else %}{{ x }}{% endfor %}", "x", "tools" },
+        { "{% set tools = 1 %}{{ tools }}{{ x }}", "x", "tools" },
+        { "{% if tools is not defined %}{% set tools = 1 %}{% endif %}{{ tools }}", "tools", "x" },
+        { "{% if x %}{% set tools = 1 %}{% endif %}{{ tools }}", "tools", "y" },
+        { "{% macro f(tools, y=x) %}{{ tools }}{% endmacro %}{{ f(1) }}", "x", "tools" },
+        { "{% for m in messages if m == tools %}{{ loop.index }}{% endfor %}", "tools", "loop" },
+        { "{% with tools = x %}{{ tools }}{% endwith %}", "x", "tools" },
+        { "{{ strftime_now('%Y') }}{{ 'tools' }}", "strftime_now", "tools" },
+        { "{{ f(tools=x) }}", "x", "tools" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hn_template *t = NULL;
+        if (!CHECK_OK(hn_template_parse(&heap, "t", cases[i].source, strlen(cases[i].source), &t)))
+            continue;
+        CHECK_THAT(hn_template_mentions(t, cases[i].read), "%s reads %s", cases[i].source, cases[i].read);
+        CHECK_THAT(!hn_template_mentions(t, cases[i].unread), "%s reads no %s", cases[i].source, cases[i].unread);
+        hn_template_free(t);
+    }
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
@@ -264,6 +291,7 @@ int main(int argc, char **argv)
     is_bounded();
     long_templates();
     generation_spans();
+    reads();
     memory_may_fail();
     hn_template_free(NULL);
     CHECK_INT(0, atomic_load(&heap.live_blocks));

@@ -83,11 +83,14 @@ bool hn_chat_format_has(const hn_chat_format *chat, const char *name)
     return find_template(chat, name) >= 0;
 }
 
-bool hn_chat_format_mentions(const hn_chat_format *chat, const char *variable)
+bool hn_chat_format_mentions(const hn_chat_format *chat, const char *name_or_null, const char *variable)
 {
-    for (int i = 0; i < chat->n_templates; i++)
-        if (chat->templates[i].template && hn_template_mentions(chat->templates[i].template, variable))
+    const char *const names[] = { name_or_null ? name_or_null : "default", name_or_null ? name_or_null : "tool_use" };
+    for (int k = 0; k < 2; k++) {
+        const int i = find_template(chat, names[k]);
+        if (i >= 0 && chat->templates[i].template && hn_template_mentions(chat->templates[i].template, variable))
             return true;
+    }
     return false;
 }
 

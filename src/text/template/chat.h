@@ -22,8 +22,8 @@ hn_status hn_chat_format_add(hn_chat_format *chat, const char *name, const char 
 hn_status hn_chat_format_set_token(hn_chat_format *chat, const char *name, const char *text,
                                    size_t bytes);
 bool hn_chat_format_has(const hn_chat_format *chat, const char *name);
-/* Whether any of its templates names this variable. */
-bool hn_chat_format_mentions(const hn_chat_format *chat, const char *variable);
+/* Whether the template of this name reads this variable; NULL: whether the default one or tool_use does. */
+bool hn_chat_format_mentions(const hn_chat_format *chat, const char *name_or_null, const char *variable);
 /* SHA-256 of a template's text and the special tokens, in hexadecimal digits; NULL: the default
  * one's. False and "" if there is none. */
 bool hn_chat_format_digest(const hn_chat_format *chat, const char *name_or_null, char text[65]);

@@ -7,7 +7,7 @@
 
 typedef struct symbol {
     const char *name;
-    bool is_stored, is_unset;
+    bool is_stored, is_unset, is_declared; /* declared: a loop's or macro's own */
 } symbol;
 
 typedef struct symbols {
@@ -34,13 +34,15 @@ static symbol *find(const symbols *s, const char *name)
     return NULL;
 }
 
-static bool is_known(const symbols *s, const char *name)
+static const symbol *find_around(const symbols *s, const char *name)
 {
-    for (; s; s = s->around)
-        if (find(s, name))
-            return true;
-    return false;
+    const symbol *found = NULL;
+    for (; s && !found; s = s->around)
+        found = find(s, name);
+    return found;
 }
+
+static bool is_known(const symbols *s, const char *name) { return find_around(s, name) != NULL; }
 
 static void add(resolver *x, symbols *s, symbol one)
 {
@@ -59,8 +61,11 @@ static void add(resolver *x, symbols *s, symbol one)
 
 static void load(resolver *x, symbols *s, const char *name)
 {
-    if (!is_known(s, name))
-        add(x, s, (symbol){ name, false, false });
+    const symbol *known = find_around(s, name);
+    if (!known || (!known->is_unset && !known->is_declared))
+        hn_tpl_note_read(x->t, name);
+    if (!known)
+        add(x, s, (symbol){ .name = name });
 }
 
 static void store(resolver *x, symbols *s, const char *name)
@@ -69,16 +74,16 @@ static void store(resolver *x, symbols *s, const char *name)
     if (known)
         known->is_stored = true;
     else
-        add(x, s, (symbol){ name, true, !s->around || !is_known(s->around, name) });
+        add(x, s, (symbol){ name, true, !s->around || !is_known(s->around, name), false });
 }
 
 static void declare(resolver *x, symbols *s, const char *name)
 {
     symbol *known = find(s, name);
     if (known)
-        *known = (symbol){ name, true, false };
+        *known = (symbol){ name, true, false, true };
     else
-        add(x, s, (symbol){ name, true, false });
+        add(x, s, (symbol){ name, true, false, true });
 }
 
 /* Every name that an expression reads. */
@@ -119,6 +124,16 @@ static void set_target(resolver *x, symbols *s, const hn_tpl_node *target, bool 
 
 static void walk(resolver *x, symbols *s, const hn_tpl_node *body);
 
+/* What is read where it hides nothing: a loop's condition, of which `targets_or_null` are its own, or a block's filter. */
+static void read_apart(resolver *x, symbols *around, const hn_tpl_node *targets_or_null, const hn_tpl_node *node)
+{
+    symbols s = { .around = around };
+    if (targets_or_null)
+        set_target(x, &s, targets_or_null, true);
+    read_names(x, &s, node);
+    hn_free(x->t->heap, s.at);
+}
+
 /* What a branch does, on a copy; then names stored there are no longer unset. */
 static void branch(resolver *x, symbols *s, const hn_tpl_node *body)
 {
@@ -145,6 +160,7 @@ static void walk(resolver *x, symbols *s, const hn_tpl_node *body)
         switch (node->kind) {
         case HN_TPL_FOR:
             read_names(x, s, node->b);
+            read_apart(x, s, node->a, node->c);
             break;
         case HN_TPL_IF:
             read_names(x, s, node->a);
@@ -159,6 +175,7 @@ static void walk(resolver *x, symbols *s, const hn_tpl_node *body)
             set_target(x, s, node->a, false);
             break;
         case HN_TPL_SET_BLOCK:
+            read_apart(x, s, NULL, node->b);
             set_target(x, s, node->a, false);
             break;
         case HN_TPL_WITH:

@@ -56,12 +56,25 @@ static unsigned bucket(hn_tpl_text name)
     return (h ^ (h >> 16)) & 255;
 }
 
+static hn_tpl_name *find_name(const hn_template *t, hn_tpl_text name)
+{
+    for (hn_tpl_name *n = t->names[bucket(name)]; n; n = n->next)
+        if (n->bytes == name.bytes && !memcmp(n->text, name.text, name.bytes))
+            return n;
+    return NULL;
+}
+
 const char *hn_tpl_interned(const hn_template *t, hn_tpl_text name)
 {
-    for (const hn_tpl_name *n = t->names[bucket(name)]; n; n = n->next)
-        if (n->bytes == name.bytes && !memcmp(n->text, name.text, name.bytes))
-            return n->text;
-    return NULL;
+    const hn_tpl_name *n = find_name(t, name);
+    return n ? n->text : NULL;
+}
+
+void hn_tpl_note_read(hn_template *t, const char *name)
+{
+    hn_tpl_name *n = find_name(t, (hn_tpl_text){ name, strlen(name) });
+    if (n)
+        n->is_read = true;
 }
 
 const char *hn_tpl_intern(hn_template *t, hn_tpl_text name)
@@ -78,14 +91,15 @@ const char *hn_tpl_intern(hn_template *t, hn_tpl_text name)
     if (!made || !copy)
         return NULL;
     memcpy(copy, name.text, name.bytes);
-    *made = (hn_tpl_name){ t->names[bucket(name)], name.bytes, copy };
+    *made = (hn_tpl_name){ t->names[bucket(name)], name.bytes, copy, false };
     t->names[bucket(name)] = made;
     return copy;
 }
 
 bool hn_template_mentions(const hn_template *t, const char *name)
 {
-    return hn_tpl_interned(t, (hn_tpl_text){ name, strlen(name) }) != NULL;
+    const hn_tpl_name *n = find_name(t, (hn_tpl_text){ name, strlen(name) });
+    return n && n->is_read;
 }
 
 /* A copy with "\n" for every line end, without one at the very end, as jinja2 does it. */

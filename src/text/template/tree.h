@@ -120,6 +120,7 @@ typedef struct hn_tpl_name {
     struct hn_tpl_name *next;
     size_t bytes;
     char *text;
+    bool is_read; /* somewhere from the world outside, and not only as a member's name or what the template sets */
 } hn_tpl_name;
 
 enum { HN_TPL_MAX_NAMES = 8192, HN_TPL_MAX_SOURCE = 4 << 20 };
@@ -140,6 +141,8 @@ struct hn_template {
 const char *hn_tpl_intern(hn_template *t, hn_tpl_text name);
 /* NULL if the template has no such name. */
 const char *hn_tpl_interned(const hn_template *t, hn_tpl_text name);
+/* Of an interned name: it is read from the world outside. */
+void hn_tpl_note_read(hn_template *t, const char *name);
 
 /* Adds tokens, END last. `source` has only \n at line ends and outlives them. */
 hn_status hn_tpl_lex(hn_template *t, hn_tpl_text source, hn_tpl_tokens *out);
