@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/draft_options.h"
 #include "cli/ignore_option.h"
+#include "cli/input_text.h"
 #include "cli/interrupt.h"
 #include "cli/lora_options.h"
 #include "cli/memory.h"
@@ -82,15 +83,8 @@ static hn_status encode(state *s, const char *text, size_t bytes)
 
 static hn_status read_stdin(state *s)
 {
-    char part[4096];
     hn_str text = hn_str_on(s->heap);
-    for (size_t n; (n = fread(part, 1, sizeof part, stdin)) > 0 && text.length <= MOST_BYTES;)
-        hn_str_add_bytes(&text, part, n);
-    hn_status status = hn_str_status(&text);
-    if (status == HN_OK && ferror(stdin))
-        status = hn_fail(HN_ERR_IO, "standard input: cannot be read");
-    if (status == HN_OK && text.length > MOST_BYTES)
-        status = hn_fail(HN_ERR_FORMAT, "standard input: more than %d bytes", MOST_BYTES);
+    hn_status status = hn_input_text(&text, MOST_BYTES);
     if (status == HN_OK)
         status = encode(s, text.text, text.length);
     hn_str_free(&text);

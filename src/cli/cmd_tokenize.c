@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "cli/command.h"
+#include "cli/input_text.h"
 #include "cli/open_model.h"
 
 #include <string.h>
@@ -22,17 +23,6 @@ static const hn_option options[] = {
 
 enum { MOST_BYTES = 1 << 30 };
 
-static hn_status read_stdin(hn_str *text)
-{
-    char part[4000];
-    for (size_t n; (n = fread(part, 1, sizeof part, stdin)) > 0;) {
-        HN_REQUIRE(text->length < MOST_BYTES, HN_ERR_ARGUMENT, "standard input: over %d bytes",
-                   MOST_BYTES);
-        hn_str_add_bytes(text, part, n);
-    }
-    return hn_str_status(text);
-}
-
 static hn_status read_text(hn_heap *heap, const tokenize_args *args, const char *operand,
                            hn_str *text)
 {
@@ -40,7 +30,7 @@ static hn_status read_text(hn_heap *heap, const tokenize_args *args, const char 
     if (operand)
         hn_str_add(text, operand);
     else if (!args->file)
-        return read_stdin(text);
+        return hn_input_text(text, MOST_BYTES);
     if (operand)
         return hn_str_status(text);
     void *data;

@@ -189,6 +189,9 @@ static hn_status read_more(hn_line_input *in, bool is_block, hn_str *out, hn_lin
         begins = false;
         hn_str_add(out, line.text);
     }
+    if (status == HN_OK && *event == HN_LINE_ENDED && !in->is_terminal) /* a file that was cut is none that was typed */
+        status = is_block ? hn_fail(HN_ERR_FORMAT, "standard input: ends within a block: expected %s", quotes)
+                          : hn_fail(HN_ERR_FORMAT, "standard input: ends in a backslash: expected another line");
     if (*event == HN_LINE_ENDED) /* what there is */
         *event = HN_LINE_ENTERED;
     if (is_block && ends_with(out, quotes))

@@ -163,7 +163,10 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    hn_os_begin(&argc, &argv);
+    if (!hn_os_begin(&argc, &argv)) {
+        fputs("hone: a standard stream is closed, and /dev/null cannot be opened in its place\n", stderr);
+        return EXIT_FAILED;
+    }
     hn_os_signals_spare_large_files();
     hn_interrupt_install();
     hn_inputs_keep(); /* the process is one command */

@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first thing that main does: words and streams are bytes, the words UTF-8, on every system. */
-void hn_os_begin(int *argc, char ***argv);
+/* The first thing that main does: words and streams are bytes, the words UTF-8, on every system; and no file that is opened
+ * later gets the number of a stream that was closed. False where that cannot be had. */
+bool hn_os_begin(int *argc, char ***argv);
 
 bool hn_os_folder_enter(const char *path); /* false, and errno */
 void hn_os_default_variable(const char *name, const char *value); /* of the environment, unless it is set */

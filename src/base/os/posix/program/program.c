@@ -11,7 +11,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-void hn_os_begin(int *argc, char ***argv) { (void)argc, (void)argv; }
+/* Whoever starts a program may have closed a stream: the next file that is opened would have its number, be read as what was
+ * typed, or have results printed into it. What is opened in its place can be neither read nor written, and says so. */
+static bool keep_streams(void)
+{
+    for (int i = 0; i < 3; i++)
+        if (fcntl(i, F_GETFD) < 0 && open("/dev/null", i ? O_RDONLY : O_WRONLY) != i)
+            return false;
+    return true;
+}
+
+bool hn_os_begin(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    return keep_streams();
+}
 
 bool hn_os_folder_enter(const char *path) { return chdir(path) == 0; }
 

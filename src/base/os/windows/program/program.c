@@ -28,7 +28,7 @@ static char **words_of(int *n)
     return words;
 }
 
-void hn_os_begin(int *argc, char ***argv)
+bool hn_os_begin(int *argc, char ***argv)
 {
     int n = 0;
     char **words = words_of(&n);
@@ -42,6 +42,7 @@ void hn_os_begin(int *argc, char ***argv)
     }
     *argc = n;
     *argv = words;
+    return true;
 }
 
 bool hn_os_folder_enter(const char *path)
