@@ -40,7 +40,14 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-static const bench_args defaults = { .model = { .generate = 64, .repeat = 3 } };
+enum { GENERATE = 64, REPEAT = 3 }; /* where nothing is said */
+
+static const hn_option_rule rules[] = {
+    { "batches", HN_NOT_WITH, "beside|drafts", "expected neither --beside nor --drafts" },
+    { "drafts", HN_NOT_WITH, "beside|prompt", "expected neither --beside nor --prompt" },
+    { "draft|draft-ngram|draft-max|draft-numerics", HN_ONLY_WITH, "drafts", "expected --drafts, and prompts to guess after" },
+    { NULL, 0, NULL, NULL },
+};
 
 static const struct {
     const char *name;
@@ -153,7 +160,6 @@ static hn_status bench_kernels(const bench_args *args, hn_bench_gate *gate, hn_h
         is_known = is_known || !strcmp(args->only, parts[i].name);
     HN_REQUIRE(is_known, HN_ERR_ARGUMENT, "--only %.40s: expected a part", args->only);
     hn_pool *pool;
-    HN_REQUIRE(!args->machine.numerics, HN_ERR_ARGUMENT, "--numerics: kernels are of all: expected a model");
     HN_TRY(hn_machine_of_host(&args->machine, "a kernel"));
     size_t limit;
     HN_TRY(hn_machine_memory(&args->machine, &limit));
@@ -173,12 +179,31 @@ static hn_status bench_kernels(const bench_args *args, hn_bench_gate *gate, hn_h
 
 static hn_status bench_gate(const bench_args *args, hn_heap *heap, hn_json_writer *json, FILE *out)
 {
-    HN_REQUIRE(!args->only && !args->blas.n && !args->machine.threads, HN_ERR_ARGUMENT,
-               "bench gate: expected no --only, --blas or --threads: every row is judged, on one thread");
     hn_bench_gate *gate = hn_alloc(heap, HN_TAG_TEXT, sizeof *gate);
     const hn_status status = gate ? bench_kernels(args, gate, heap, json, out) : HN_ERR_MEMORY;
     hn_free(heap, gate);
     return status;
+}
+
+/* Neither takes what would change nothing of it. */
+static hn_status check_of_kernels(const bench_args *args, const char *what)
+{
+    const hn_bench_model_args *m = &args->model;
+    const char *const said = m->prompt ? "prompt" : m->generate ? "generate" : m->repeat ? "repeat" : m->cache ? "cache" : m->mapped ? "mapped"
+                             : args->beside ? "beside" : args->batches ? "batches" : args->drafts ? "drafts"
+                             : args->machine.numerics ? "numerics" : NULL;
+    HN_REQUIRE(!said, HN_ERR_ARGUMENT, "--%s: %s: expected a model", said, what);
+    HN_REQUIRE(!m->ignore.n, HN_ERR_ARGUMENT, "--ignore %s: %s: expected a model, whose key it would be", m->ignore.at[0], what);
+    HN_REQUIRE(strcmp(what, "gate") || (!args->only && !args->blas.n && !args->machine.threads && !args->quick), HN_ERR_ARGUMENT,
+               "bench gate: expected no --only, --blas, --quick or --threads: every row is judged, on one thread");
+    return HN_OK;
+}
+
+static hn_status check_of_model(const bench_args *args)
+{
+    const char *const said = args->only ? "only" : args->quick ? "quick" : args->blas.n ? "blas" : NULL;
+    HN_REQUIRE(!said, HN_ERR_ARGUMENT, "--%s: it is of kernels: expected none with a model", said);
+    return HN_OK;
 }
 
 static hn_status run_what(const bench_args *args, const char *what, hn_heap *heap, hn_json_writer *json, FILE *out)
@@ -186,17 +211,9 @@ static hn_status run_what(const bench_args *args, const char *what, hn_heap *hea
     hn_bench_model_args model = args->model;
     model.machine = args->machine;
     const bool is_model = strcmp(what, "kernels") && strcmp(what, "gate");
-    HN_REQUIRE(is_model || !model.ignore.n, HN_ERR_ARGUMENT,
-               "--ignore %s: %s: expected a model, whose key it would be", model.ignore.at[0], what);
-    HN_REQUIRE(is_model || !args->beside, HN_ERR_ARGUMENT, "--beside: %s: expected a model", what);
-    HN_REQUIRE(is_model || !args->drafts, HN_ERR_ARGUMENT, "--drafts: %s: expected a model", what);
-    HN_REQUIRE(is_model || !args->batches, HN_ERR_ARGUMENT, "--batches: %s: expected a model", what);
-    HN_REQUIRE(!args->batches || (!args->beside && !args->drafts), HN_ERR_ARGUMENT,
-               "--batches: expected neither --beside nor --drafts");
-    HN_REQUIRE(args->drafts || !(args->draft.model || args->draft.ngram || args->draft.most || args->draft.numerics),
-               HN_ERR_ARGUMENT, "--draft and its like: expected --drafts, and prompts to guess after");
-    HN_REQUIRE(!args->drafts || (!args->beside && !model.prompt), HN_ERR_ARGUMENT,
-               "--drafts: expected neither --beside nor --prompt");
+    HN_TRY(is_model ? check_of_model(args) : check_of_kernels(args, what));
+    model.generate = model.generate ? model.generate : GENERATE;
+    model.repeat = model.repeat ? model.repeat : REPEAT;
     if (!is_model)
         return strcmp(what, "gate") ? bench_kernels(args, NULL, heap, json, out) : bench_gate(args, heap, json, out);
     if (args->batches)
@@ -236,7 +253,7 @@ const hn_command hn_cmd_bench = {
                "may be, and fails.",
     .example = "bench kernels",
     .options = options,
-    .defaults = &defaults,
+    .rules = rules,
     .args_size = sizeof(bench_args),
     .min_operands = 1,
     .max_operands = 1,

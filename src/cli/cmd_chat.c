@@ -59,6 +59,7 @@ static const hn_option options[] = {
 
 static const hn_option_rule rules[] = {
     HN_LORA_RULES,
+    HN_SAMPLING_RULES,
     { NULL, 0, NULL, NULL },
 };
 
@@ -260,6 +261,7 @@ static hn_status open_chat(chat *c, const char *path)
     char tools[HN_JSON_NAME];
     const chat_args *args = c->args;
     const hn_lm_session_options session = hn_session_args_options(&args->session);
+    HN_TRY(hn_session_args_check(&args->session));
     HN_TRY(hn_sampling_read(&args->sampling, bias, &sampling));
     HN_TRY(hn_machine_numerics(&args->machine, &c->numerics));
     HN_TRY(hn_opened_open(&c->opened, HN_OPEN_ALL, path, &args->machine, &args->ignore, &args->template));

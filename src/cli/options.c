@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/nearest.h"
+#include "base/number.h"
 #include "base/option_value.h"
 
 #include <stdio.h>
@@ -136,6 +137,7 @@ static bool is_overwrite(const hn_command *command, const char *word)
 static hn_status settle_sinks(const hn_command *command, bool may_overwrite, void *args, int n_operands,
                               char **operands)
 {
+    bool is_any = false;
     for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++) {
         if (!is_sink(o))
             continue;
@@ -144,9 +146,11 @@ static hn_status settle_sinks(const hn_command *command, bool may_overwrite, voi
             sink->path = operands[o->low];
         if (may_overwrite)
             sink->over = HN_OVER_OLD;
+        is_any = is_any || sink->path;
         if (sink->path && o->kind != HN_OPTION_KIND_FOLDER)
             HN_TRY(hn_sink_check(*sink));
     }
+    HN_REQUIRE(is_any || !may_overwrite, HN_ERR_ARGUMENT, "--overwrite: no option names a file to be written");
     return HN_OK;
 }
 
@@ -262,6 +266,16 @@ typedef struct said {
     char **words;
 } said;
 
+/* Numbers are the same however they are written. */
+static bool is_value(const hn_option *o, const char *value, const char *wanted, size_t bytes)
+{
+    double a, b;
+    if ((o->kind == HN_OPTION_KIND_INT || o->kind == HN_OPTION_KIND_REAL) && hn_number_read(wanted, bytes, &a) == bytes &&
+        hn_number_parse(value, &b))
+        return a == b;
+    return strlen(value) == bytes && !memcmp(value, wanted, bytes);
+}
+
 /* Whether NAME, or NAME=VALUE, was given from word `from` on. The words were read before: no more is wrong with them. */
 static bool is_given(const said *s, int from, const char *what, size_t bytes)
 {
@@ -278,7 +292,7 @@ static bool is_given(const said *s, int from, const char *what, size_t bytes)
         if (!is_option(s->command, s->words[i]) || take_option(s->command, s->n, s->words, &i, &o, &value) != HN_OK)
             continue;
         if (strlen(o.name) == name && !memcmp(o.name, what, name)) /* the last is the one that counts */
-            is = !equals || (value && strlen(value) == bytes - name - 1 && !memcmp(value, equals + 1, bytes - name - 1));
+            is = !equals || (value && is_value(&o, value, equals + 1, bytes - name - 1));
     }
     return is;
 }
@@ -332,6 +346,14 @@ static hn_status check_rules(const said *s)
     return HN_OK;
 }
 
+/* One that was typed before: its value there would change nothing. What a run file says may be typed anew. */
+static hn_status check_once(const said *s, const hn_option *option)
+{
+    HN_REQUIRE(option->kind == HN_OPTION_KIND_LIST || !is_given(s, s->first, option->name, strlen(option->name)), HN_ERR_ARGUMENT,
+               "--%s: given twice: expected it once", option->name);
+    return HN_OK;
+}
+
 /* ---- all of it ---- */
 
 hn_status hn_options_parse(const hn_command *command, int n_told, int argc, char **argv, void *args,
@@ -354,9 +376,12 @@ hn_status hn_options_parse(const hn_command *command, int n_told, int argc, char
         if (!only_operands && !strcmp(argv[i], "--")) {
             only_operands = true;
         } else if (!only_operands && is_overwrite(command, argv[i])) {
+            HN_REQUIRE(!may_overwrite, HN_ERR_ARGUMENT, "--overwrite: given twice: expected it once");
             may_overwrite = true;
         } else if (!only_operands && is_option(command, argv[i])) {
+            const int word = i;
             HN_TRY(take_option(command, argc, argv, &i, &option, &value));
+            HN_TRY(check_once(&(said){ command, n_told, word, argv }, &option));
             HN_TRY(store(&option, value, args));
         } else {
             HN_REQUIRE(*n_operands < HN_MAX_OPERANDS, HN_ERR_ARGUMENT, "more than %d operands",

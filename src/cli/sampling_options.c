@@ -4,9 +4,27 @@
 #include "base/file.h"
 #include "base/number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Whether it stays a number that is not zero where it is rounded to f32: else it would say another thing than was typed, as a
+ * share of 1e-50, which is none, and turns a filter off. */
+static bool is_float(double x) { return !x || (fabs(x) >= (double)FLT_MIN && fabs(x) <= (double)FLT_MAX); }
+
+static hn_status check_floats(const hn_sampling_args *a)
+{
+    const struct {
+        const char *name;
+        double value;
+    } all[] = { { "temperature", a->temperature }, { "top-p", a->top_p }, { "min-p", a->min_p }, { "repetition", a->repetition },
+                { "frequency", a->frequency }, { "presence", a->presence } };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        HN_REQUIRE(is_float(all[i].value), HN_ERR_ARGUMENT, "--%s %g: expected 0, or a number from %g to %g", all[i].name, all[i].value,
+                   (double)FLT_MIN, (double)FLT_MAX);
+    return HN_OK;
+}
 
 static hn_status read_bias(const char *text, hn_lm_bias *out)
 {
@@ -14,7 +32,7 @@ static hn_status read_bias(const char *text, hn_lm_bias *out)
     double bias = 0;
     const long long id = strtoll(text, &end, 10);
     const bool has_id = end != text && *end == '=' && id >= 0 && id <= INT32_MAX;
-    HN_REQUIRE(has_id && hn_number_parse(end + 1, &bias) && (isfinite(bias) || bias < 0), HN_ERR_ARGUMENT,
+    HN_REQUIRE(has_id && hn_number_parse(end + 1, &bias) && (is_float(bias) || bias == -(double)INFINITY), HN_ERR_ARGUMENT,
                "--logit-bias %s: expected a token's id, '=' and a number or -inf", text);
     *out = (hn_lm_bias){ sizeof *out, (int32_t)id, (float)bias };
     return HN_OK;
@@ -22,6 +40,7 @@ static hn_status read_bias(const char *text, hn_lm_bias *out)
 
 hn_status hn_sampling_read(const hn_sampling_args *a, hn_lm_bias *bias, hn_lm_sampling *out)
 {
+    HN_TRY(check_floats(a));
     for (int i = 0; i < a->logit_bias.n; i++)
         HN_TRY(read_bias(a->logit_bias.at[i], &bias[i]));
     *out = (hn_lm_sampling){
@@ -48,10 +67,10 @@ hn_status hn_sampling_grammar(const hn_sampling_args *a, hn_engine *engine, hn_l
     void *text = NULL;
     size_t bytes = 0;
     *out = NULL;
-    HN_REQUIRE(!a->grammar + !a->json_schema + !a->regex >= 2, HN_ERR_ARGUMENT,
-               "expected one of --json-schema, --regex and --grammar, found more");
-    if (a->regex)
-        return hn_lm_grammar_new(out, engine, HN_LM_REGEX, a->regex, strlen(a->regex), NULL);
+    if (a->regex) {
+        const hn_status status = hn_lm_grammar_new(out, engine, HN_LM_REGEX, a->regex, strlen(a->regex), NULL);
+        return status == HN_ERR_FORMAT ? hn_fail_within(HN_ERR_ARGUMENT, "--regex: ") : status; /* it was typed */
+    }
     if (!path)
         return HN_OK;
     hn_heap heap;

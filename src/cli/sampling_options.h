@@ -33,6 +33,13 @@ typedef struct hn_sampling_args {
         HN_TEXT(type, sampling.grammar, "grammar", "FILE", "only what has this GBNF"),                               \
         HN_INT(type, sampling.seed, "seed", "N", 0, INT64_MAX, "default 0")
 
+/* Of their rules. The likeliest token passes every filter. */
+#define HN_SAMPLING_RULES                                                                      \
+    { "last", HN_ONLY_WITH, "repetition|frequency|presence", NULL },                           \
+        { "top-k|top-p|min-p", HN_NOT_WITH, "temperature=0", "the likeliest token is taken" },  \
+        { "json-schema", HN_NOT_WITH, "regex|grammar", "expected one of --json-schema, --regex and --grammar" }, \
+        { "regex", HN_NOT_WITH, "grammar", "expected one of --json-schema, --regex and --grammar" }
+
 /* hn_lm_sampling_default's, which e2e/library holds these to: --help shows them. */
 #define HN_SAMPLING_DEFAULTS                                                                   \
     {                                                                                          \

@@ -9,6 +9,12 @@ hn_lm_session_options hn_session_args_options(const hn_session_args *args)
                                     .cache = args->cache, .keeps_all = args->keeps_all, .mapped = args->mapped };
 }
 
+hn_status hn_session_args_check(const hn_session_args *args)
+{
+    HN_REQUIRE(!args->file || *args->file, HN_ERR_ARGUMENT, "--session: expected a file's name, found none");
+    return HN_OK;
+}
+
 hn_status hn_session_args_restore(const hn_session_args *args, hn_lm_session *session)
 {
     const bool is_there = args->file && hn_os_is_there(args->file);

@@ -27,6 +27,8 @@ typedef struct hn_session_args {
         HN_TEXT(type, session.file, "session", "FILE",                                         \
                 "take keys from there if it exists, and leave them there")
 
+/* What can be told of them before anything is opened. */
+hn_status hn_session_args_check(const hn_session_args *args);
 hn_lm_session_options hn_session_args_options(const hn_session_args *args);
 
 /* Before and after; neither does anything without a file. What does not fit is refused: nothing

@@ -37,6 +37,8 @@ static hn_status check(const hn_sampler_options *o, int32_t n_vocab)
     HN_REQUIRE(o->top_k >= 0 && o->last_n >= 0, HN_ERR_ARGUMENT, "top_k or last_n is negative");
     HN_REQUIRE(o->repetition >= 0 && o->repetition <= 100, HN_ERR_ARGUMENT,
                "repetition %g: expected 0 to 100", (double)o->repetition);
+    HN_REQUIRE(isfinite(o->frequency) && isfinite(o->presence), HN_ERR_ARGUMENT, "frequency %g, presence %g: expected finite numbers",
+               (double)o->frequency, (double)o->presence);
     for (int32_t i = 0; i < o->n_bias; i++)
         HN_REQUIRE(o->bias[i].token >= 0 && o->bias[i].token < n_vocab &&
                        !isnan(o->bias[i].bias),

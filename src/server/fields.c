@@ -4,6 +4,7 @@
 
 #include "base/word_list.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +57,10 @@ static bool check_kind(const hn_field *f, const char *name, const hn_json *v, hn
     if ((v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE) && (f->low != 0 || f->high != 0) &&
         !(number_of(v) >= f->low && number_of(v) <= f->high))
         return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: expected %.15g to %.15g, found %.15g", name, f->low, f->high,
+                         number_of(v));
+    /* they are taken as f32, of which the least would be 0: off, and not nearly all */
+    if (v->kind == HN_JSON_DOUBLE && number_of(v) != 0 && fabs(number_of(v)) < (double)FLT_MIN)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: expected 0 or a number of at least %g, found %.15g", name, (double)FLT_MIN,
                          number_of(v));
     return true;
 }

@@ -391,7 +391,7 @@ def check_refusals
     chat = '/v1/chat/completions'
     hello = { messages: [{ role: 'user', content: 'a' }], max_tokens: 1 }
     [[chat, '{"messages":', 400, nil], [chat, '[]', 400, nil], [chat, {}, 400, 'messages'], [chat, hello.merge(messages: []), 400, 'messages'],
-     [chat, hello.merge(nonsense: 1), 400, 'nonsense'], [chat, hello.merge(temperature: 3), 400, 'temperature'],
+     [chat, hello.merge(nonsense: 1), 400, 'nonsense'], [chat, hello.merge(temperature: 3), 400, 'temperature'], [chat, hello.merge(top_p: 1e-50), 400, 'top_p'],
      [chat, hello.merge(stop: ['a'] * 17), 400, 'stop'], [chat, hello.merge(stop: ''), 400, 'stop'], [chat, hello.merge(n: 17), 400, 'n'],
      [chat, hello.merge(top_logprobs: 2), 400, 'top_logprobs'], [chat, hello.merge(max_completion_tokens: 2), 400, 'max_tokens'],
      [chat, hello.merge(stream_options: { include_usage: true }), 400, 'stream_options'],

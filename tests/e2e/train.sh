@@ -89,7 +89,7 @@ refuses '--keep-adapters: whole tensors alone are trained' kept --out whole --st
 
 # Answers while it trains: of the base before the first step, of what is learned at each checkpoint, of the result at the end;
 # the result has the same bits with them, and so has a run that was stopped and goes on.
-along() { "$hone" train d.gguf --data c.jsonl --batch 4 --rank 4 --rate 3e-2 --schedule constant --warmup 0 --steps 6 --save-every 2 --samples 2 "$@"; }
+along() { "$hone" train d.gguf --data c.jsonl --batch 4 ${rank---rank 4} --rate 3e-2 --schedule constant --warmup 0 --steps 6 --save-every 2 --samples "${samples-2}" "$@"; }
 said() { # FOLDER: steps with samples; whether the first and the last are those before and after; whether any differ
     ruby -rjson -e 'lines = File.readlines("#{ARGV[0]}/metrics.jsonl").map { |l| JSON.parse(l) }.select { |l| l["samples"] }
         all = JSON.parse(File.read("#{ARGV[0]}/samples.json"))["samples"]
@@ -116,12 +116,16 @@ quietly along --out along --samples-along --resume
 is "one verdict, of the last end" 1 "$(grep -c '"verdict":' along/metrics.jsonl)"
 quietly along --out magnitudes --samples-along --targets attn:dora
 is "answers with magnitudes" "0 2 4 6 true true true" "$(said magnitudes)"
-quietly along --out wholly --samples-along --targets all:full --rank 16 # the default again, which whole tensors have not
+rank=
+quietly along --out wholly --samples-along --targets all:full # whole tensors have none
+unset rank
 is "answers of whole tensors" "0 2 4 6 true true true" "$(said wholly)"
 quietly along --out bf16 --samples-along --numerics mixed
 is "answers in bf16" "0 2 4 6 true true true" "$(said bf16)"
 quietly "$hone" report along
-refuses '--samples-along: no samples are made' along --out none --samples-along --samples 0
+samples=0
+refuses '--samples-along: no samples are made' along --out none --samples-along
+unset samples
 refuses '--samples-along takes no value' train --out none --samples-along=3
 
 # A run that was killed in the middle of a line: its page has the steps before that, and it goes on with the line made anew.

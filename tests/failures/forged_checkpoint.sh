@@ -6,7 +6,7 @@
 dense d.gguf
 chats 12 c.jsonl
 chats 13 more.jsonl
-train() { "$hone" train d.gguf --data c.jsonl --out r --save-every 2 --batch 4 --rank 2 --targets attn_q --samples 0 "$@"; }
+train() { "$hone" train d.gguf --data c.jsonl --out r --save-every 2 --batch 4 --rank "${rank-2}" --targets attn_q --samples 0 "$@"; }
 quietly train --steps 6
 want=$(sha256sum <r/adapter.gguf)
 rm r/step-00000006.ckpt r/adapter.gguf
@@ -28,7 +28,9 @@ forge '"kind":"hone checkpoint 2"' '"kind":"hone checkpoint 3"' 'expected a hone
 forge '"digest":"[0-9a-f]' '"digest":"x' 'altered|not one'
 cp kept $last
 # What is another is named, with both values.
-refuses 'another --rank: it was 2, now it is 3' train --steps 6 --rank 3 --resume
+rank=3
+refuses 'another --rank: it was 2, now it is 3' train --steps 6 --resume
+unset rank
 refuses 'another --rate: it was 0.0002.*, now it is 0.001' train --steps 6 --rate 1e-3 --resume
 refuses 'another --loss: it was assistant, now it is all' train --steps 6 --loss all --resume
 refuses 'another --data file 1: it was SHA-256 [0-9a-f]*, now it is SHA-256' "$hone" train d.gguf --data more.jsonl --out r --save-every 2 --batch 4 --rank 2 --targets attn_q --samples 0 --steps 6 --resume

@@ -12,7 +12,7 @@ note='of version 1'
 train() { # BASE MORE...
     base=$1
     shift
-    "$hone" train "$base" --data c.jsonl --out r --steps 4 --save-every 2 --batch 2 --rank 1 --targets attn_q --rate 0.05 --samples 0 --threads 1 --resume "$@"
+    "$hone" train "$base" --data c.jsonl --out r --steps 4 --save-every 2 --batch 2 --rank 1 --targets attn_q --rate "${rate-0.05}" --samples 0 --threads 1 --resume "$@"
 }
 logits() { "$hone" logits d.gguf --tokens 7,9,11,60,4 --out "$1" --overwrite --threads 1 --lora "$2"; }
 again() { rm -rf r/step-* r/adapter.gguf && cp "$from/step-00000002.ckpt" r; }
@@ -29,7 +29,9 @@ n=$((n + 1))
 quietly "$hone" new llama e.gguf --first spread layers=1 width=16 heads=1 kv_heads=1 head_dim=16 ffn=16 tied=true --seed 5
 again
 refuses 'made with another base' train e.gguf
-refuses 'made with another configuration' train d.gguf --rate 0.04
+rate=0.04
+refuses 'made with another configuration' train d.gguf
+unset rate
 sed 's/is one/is won/' "$from/c.jsonl" >c.jsonl
 refuses 'made with another data file' train d.gguf
 cp "$from/c.jsonl" .

@@ -82,8 +82,46 @@ done
 refuses 'nowhere.gguf' "$hone" serve nowhere.gguf --port 0
 is "a file that is not there" 1 "$got"
 
+# Said twice: the first would say nothing. What may be repeated is a list, and a run file's word may be typed anew.
+wrong '--prompt: given twice' "$hone" run d.gguf -p a --prompt=b
+wrong '--quiet: given twice' "$hone" run d.gguf -p a -n 2 --quiet --quiet
+wrong '--overwrite: given twice' "$hone" logits d.gguf -p a --out l.npy --overwrite --overwrite
+quietly "$hone" run d.gguf -p a -n 2 --logit-bias 5=1 --logit-bias 6=1
 wrong 'a is set twice' "$hone" render d.gguf m.json --template all.jinja --set a=1 --set a=2
 wrong '--set a=: byte 0: expected a value' "$hone" render d.gguf m.json --template all.jinja --set a=
+for command in "perplexity d.gguf texts.jsonl --chunk 16" "embed d.gguf a --pooling mean" "bench d.gguf --prompt 4 --generate 1 --repeat 1"; do
+    wrong '--overwrite: no option names a file' "$hone" $command --overwrite
+done
+
+# Of draws: what is off, or takes another value on its way to f32.
+run() { "$hone" run d.gguf -p a -n 2 "$@"; }
+wrong '--last: it is for --repetition or --frequency or --presence' run --last 5
+quietly run --last 5 --presence 1
+for word in "top-k 5" "top-p 0.5" "min-p 0.1"; do
+    wrong "--${word% *} beside --temperature 0" run --temperature 0 --$word
+    wrong "--${word% *} beside --temperature 0" run --$word --temperature 0.00
+    quietly run --temperature 0.5 --$word
+done
+for word in "temperature 1e-50" "temperature 1e300" "top-p 1e-50" "min-p 1e-50" "repetition 1e-50" "frequency 1e39" "presence 1e39"; do
+    wrong "--${word% *} 1e[-+0-9]*: expected 0, or a number from" run --$word
+done
+wrong '--logit-bias 5=1e39: expected' run --logit-bias 5=1e39
+wrong '--logit-bias 5=-1e39: expected' run --logit-bias 5=-1e39
+quietly run --logit-bias 5=-inf
+wrong '--regex: .*expected \)' run --regex '('
+wrong "--session: expected a file's name" run --session ''
+is "nothing was generated for it" 0 "$(wc -c <out)"
+
+# Of a bench: what is of models, and what of kernels.
+for word in "prompt 4" "generate 4" "repeat 2" "cache f16" mapped "batches 2" "numerics bf16"; do
+    wrong "--${word% *}: kernels: expected a model" "$hone" bench kernels --$word
+    wrong "--${word% *}: gate: expected a model" "$hone" bench gate --$word
+done
+wrong 'expected no --only, --blas, --quick' "$hone" bench gate --quick
+for word in quick "only gemm" "blas no.so"; do
+    wrong "--${word% *}: it is of kernels" "$hone" bench d.gguf --$word
+done
+quietly "$hone" bench d.gguf --prompt 4 --generate 1 --repeat 1
 
 # Of a template: of the one that is chosen, and what it reads from outside.
 printf '{{ messages[0].tools }}{%% for a in messages %%}{{ a.content }}{%% endfor %%}{%% set b = 2 %%}{{ b }}' >own.jinja

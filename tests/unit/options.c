@@ -54,7 +54,7 @@ static void add(line *l, const char *text);
 static void add_needs(line *l, const char *plain, const hn_option_rule *except)
 {
     name first;
-    for (const hn_option_rule *r = l->command->rules; r->options; r++) {
+    for (const hn_option_rule *r = l->command->rules; r && r->options; r++) {
         const char *at = r->others;
         if (r != except && r->kind == HN_ONLY_WITH && has(r->options, plain) && next(&at, &first) && !is_there(l, first.plain))
             add(l, first.text);
@@ -169,15 +169,38 @@ static int check_command(const hn_command *c)
     return n;
 }
 
+/* Of two values the first would say nothing, unless a run file said it. */
+static int check_once(const hn_command *c)
+{
+    static line l;
+    int n = 0;
+    for (hn_option_walk w = hn_options_of(c); hn_options_next(&w); n++) {
+        if (!*w.found.name || w.found.kind == HN_OPTION_KIND_LIST)
+            continue;
+        l = (line){ .command = c };
+        add(&l, w.found.name);
+        const int n_told = l.n;
+        add_alone(&l, w.found.name);
+        const hn_status status = parse(&l, 0);
+        CHECK_FAILS(status, HN_ERR_ARGUMENT, "given twice");
+        CHECK_THAT(strstr(hn_error_message(), w.found.name), "%s: '%s' lacks %s", c->name, hn_error_message(), w.found.name);
+        if (w.found.kind != HN_OPTION_KIND_OUT)
+            CHECK_OK(parse(&l, n_told)); /* the first is a run file's */
+    }
+    return n;
+}
+
 int main(int argc, char **argv)
 {
-    int n = 0;
+    int n = 0, n_options = 0;
     check_open(argc, argv);
     for (int i = 0; hn_commands[i]; i++) {
         check_group(hn_commands[i]->name);
         n += check_command(hn_commands[i]);
+        n_options += check_once(hn_commands[i]);
     }
     check_group(NULL);
+    CHECK_THAT(n_options > 400, "%d options of all commands", n_options);
     CHECK_THAT(n > 20, "%d rules of all commands", n);
     return check_close();
 }

@@ -296,6 +296,8 @@ static void check_refused(void)
         CHECK_FAILS(hn_sampler_spread(s, none + 1, NULL, NULL, 0, 3, &found), HN_ERR_ARGUMENT, "expected 0 to 2");
         hn_sampler_free(s);
     }
+    CHECK_FAILS(hn_sampler_new(&s, &heap, 4, &(hn_sampler_options){ .frequency = INFINITY }), HN_ERR_ARGUMENT, "expected finite");
+    CHECK_FAILS(hn_sampler_new(&s, &heap, 4, &(hn_sampler_options){ .presence = NAN }), HN_ERR_ARGUMENT, "expected finite");
     CHECK_FAILS(hn_sampler_new(&s, &heap, 1 << 24, &(hn_sampler_options){ .temperature = 1 }), HN_ERR_ARGUMENT, "a vocabulary of 16777216");
 }
 
