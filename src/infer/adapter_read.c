@@ -182,8 +182,18 @@ static bool is_known(const char *key)
     return false;
 }
 
+static hn_status check_type(const hn_meta *meta)
+{
+    hn_span type;
+    HN_TRY(hn_meta_want_string(meta, "general.type", &type));
+    HN_REQUIRE(is_text(type, "adapter"), HN_ERR_FORMAT, "no adapter: general.type is %.*s",
+               (int)(type.bytes < 40 ? type.bytes : 40), (const char *)type.data);
+    return HN_OK;
+}
+
 hn_status hn_adapter_check_known(const hn_meta *meta)
 {
+    HN_TRY(check_type(meta)); /* what a model says is known of models */
     for (size_t i = 0; i < meta->n; i++)
         HN_REQUIRE(is_known(meta->values[i].key), HN_ERR_UNSUPPORTED, "key %s: no key that is known of adapters",
                    meta->values[i].key);
@@ -204,10 +214,8 @@ static hn_status check_everywhere(const hn_meta *meta)
 static hn_status check_keys(hn_adapter *a)
 {
     const hn_meta *meta = hn_gguf_meta(a->file);
-    hn_span type, kind, arch;
-    HN_TRY(hn_meta_want_string(meta, "general.type", &type));
-    HN_REQUIRE(is_text(type, "adapter"), HN_ERR_FORMAT, "no adapter: general.type is %.*s",
-               (int)(type.bytes < 40 ? type.bytes : 40), (const char *)type.data);
+    hn_span kind, arch;
+    HN_TRY(check_type(meta));
     HN_TRY(hn_meta_want_string(meta, HN_ADAPTER_TYPE, &kind));
     a->is_own = is_text(kind, "hone");
     HN_REQUIRE(a->is_own || is_text(kind, "lora"), HN_ERR_UNSUPPORTED,

@@ -84,7 +84,8 @@ def check_top_p(uri)
     end
   end
   likeliest = texts.(0, nil)
-  check('of nothing', texts.(1, 0) == likeliest && texts.(1, 1e-300) == likeliest && texts.(1, 1e-9) == likeliest && texts.(1, 1) != likeliest)
+  check('of nothing', texts.(1, 0) == likeliest && texts.(1, 2e-38) == likeliest && texts.(1, 1e-9) == likeliest && texts.(1, 1) != likeliest)
+  refuses(uri, '/v1/completions', { prompt: 'Once', top_p: 1e-300 }, 'top_p: expected 0 or a number of at least') # f32 has none
 end
 
 def check_biases(uri)

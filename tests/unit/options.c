@@ -81,6 +81,15 @@ static void add_alone(line *l, const char *text)
         snprintf(l->at[l->n++], ROOM, "--%s=%s", text, value);
 }
 
+static bool declares(const hn_command *c, const char *plain)
+{
+    for (const hn_option *o = c->options; o && o->kind != HN_OPTION_KIND_END; o++)
+        if (!strcmp(o->name, plain))
+            return true;
+    return false;
+}
+
+/* --overwrite is of the files that are named. */
 static void add(line *l, const char *text)
 {
     name of;
@@ -88,6 +97,8 @@ static void add(line *l, const char *text)
     next(&at, &of);
     add_alone(l, text);
     add_needs(l, of.plain, NULL);
+    if (!strcmp(of.plain, "overwrite") && !declares(l->command, "overwrite"))
+        add_alone(l, "out");
 }
 
 /* `n_told`: of the words, those that stand for a run file's. */
