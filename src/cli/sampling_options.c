@@ -11,7 +11,7 @@
 
 /* Whether it stays a number that is not zero where it is rounded to f32: else it would say another thing than was typed, as a
  * share of 1e-50, which is none, and turns a filter off. */
-static bool is_float(double x) { return !x || (fabs(x) >= (double)FLT_MIN && fabs(x) <= (double)FLT_MAX); }
+static bool is_float(double x) { return x == 0 || (fabs(x) >= (double)FLT_MIN && fabs(x) <= (double)FLT_MAX); }
 
 static hn_status check_floats(const hn_sampling_args *a)
 {
