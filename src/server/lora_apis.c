@@ -33,15 +33,14 @@ static void say(const hn_answer *a, const char *name, bool is_there, hn_str *out
 static void tell_file(const char *path, const char *name, hn_failure *why)
 {
     char said[sizeof why->message];
-    const size_t n = strlen(path);
-    if (strncmp(why->message, path, n) != 0)
+    const char *at = strstr(why->message, path);
+    if (!at)
         return;
-    if (!hn_os_is_there(path))
+    snprintf(said, sizeof said, "%.*s%.63s.gguf%s", (int)(at - why->message), why->message, name, at + strlen(path));
+    if (hn_os_is_there(path))
+        hn_refuse_as(why, why->kind, "lora_name", "%s", said);
+    else
         hn_refuse_as(why, HN_REFUSED_NO_OBJECT, "lora_name", "lora_name: there is no %.63s.gguf in the folder of --adapters", name);
-    else {
-        snprintf(said, sizeof said, "%s", why->message + n);
-        hn_refuse_as(why, why->kind, "lora_name", "%.63s.gguf%s", name, said);
-    }
 }
 
 /* A name that is none is refused with the order: no file is looked for. */

@@ -308,13 +308,19 @@ static bool refuse_rendering(const hn_answer *a, const variables *vars, hn_statu
     return hn_refuse_as(why, why->kind, "messages", "%s%s", model->name, said + n);
 }
 
+/* Whatever messages became, text or ids: it was rendered, and nothing that was said is left out of it. */
+static bool settle_rendering(hn_answer *a, const rendering *r, hn_status status, hn_failure *why)
+{
+    return (status == HN_OK || refuse_rendering(a, &r->vars, status, why)) && hn_unwritten_check(a, r->messages.text, &r->o, why);
+}
+
 bool hn_render_messages(hn_answer *a, hn_str *out, hn_failure *why)
 {
     rendering r;
     bool is_well = open_rendering(&r, a, a->tools.length ? a->tools.text : NULL, why);
     if (is_well) {
         const hn_status status = hn_render_text(a->model->lm, r.messages.text, &r.o, out);
-        is_well = (status == HN_OK || refuse_rendering(a, &r.vars, status, why)) && hn_unwritten_check(a, r.messages.text, &r.o, why);
+        is_well = settle_rendering(a, &r, status, why);
     }
     close_rendering(&r);
     return is_well;
@@ -347,7 +353,7 @@ bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why)
     bool is_well = open_rendering(&r, a, a->tools.length ? a->tools.text : NULL, why);
     if (is_well) {
         const hn_status status = render_ids(a->model->lm, a->heap, &r, to);
-        is_well = (status == HN_OK || refuse_rendering(a, &r.vars, status, why)) && hn_unwritten_check(a, r.messages.text, &r.o, why);
+        is_well = settle_rendering(a, &r, status, why);
     }
     close_rendering(&r);
     return is_well;

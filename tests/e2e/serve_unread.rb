@@ -139,7 +139,10 @@ def check_folder(dir)
   Dir.mkdir(folder)
   serve('--adapters', folder) do |uri, _|
     File.write(File.join(folder, 'bad.gguf'), 'no adapter')
+    FileUtils.cp(File.join(SOURCE, 'tests/differential/llama_cpp_keys/qwen3.gguf'), File.join(folder, 'model.gguf'))
+    File.binwrite(File.join(folder, 'cut.gguf'), File.binread(File.join(folder, 'model.gguf'), 500))
     [[{ lora_name: 'none' }, '404', 'lora_name: there is no none.gguf '], [{ lora_name: 'bad' }, '400', 'bad.gguf: '], [{ lora_name: 'bad', scale: 1e308 }, '400', 'scale: '],
+     [{ lora_name: 'model' }, '400', 'adapter model.gguf: no adapter'], [{ lora_name: 'cut' }, '400', 'cut.gguf: '],
      [{ lora_name: '../adapters/bad' }, '400', '../adapters/bad: ']].each do |body, code, begins|
       reply = ask(uri, 'POST', '/v1/load_lora_adapter', body)
       check("#{body}: #{reply.code} #{reply.body}", reply.code == code && why_of(reply).start_with?(begins) && !reply.body.include?(dir))
