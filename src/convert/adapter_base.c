@@ -6,6 +6,7 @@
 #include "base/half.h"
 #include "models/format.h"
 
+#include <stdio.h>
 #include <string.h>
 
 hn_status hn_adapter_base_open(hn_heap *heap, const char *path, const hn_ignored *ignored,
@@ -51,6 +52,30 @@ bool hn_adapter_is_embedding(const hn_arch_tensor *tensor)
 {
     return !strcmp(tensor->gguf, "token_embd.weight") ||
            !strcmp(tensor->gguf, "per_layer_token_embd.weight");
+}
+
+/* The last part of the module's name; "" of none. */
+static const char *leaf_of(const char *hf, char out[HN_TENSOR_NAME])
+{
+    snprintf(out, HN_TENSOR_NAME, "%s", hf ? hf : "");
+    char *end = strstr(out, ".weight");
+    if (end)
+        *end = 0;
+    const char *dot = strrchr(out, '.');
+    return dot ? dot + 1 : out;
+}
+
+bool hn_adapter_is_parameter(const hn_adapter_base *base, const hn_arch_tensor *tensor, bool is_apart)
+{
+    char own[HN_TENSOR_NAME], other[HN_TENSOR_NAME];
+    if (strstr(tensor->gguf, "ffn_gate_inp.weight"))
+        return true;
+    if (is_apart || !base->hp->n_expert || tensor->rank != 2 || tensor->spec->how & HN_W_STACK)
+        return false;
+    for (const hn_weight_spec *row = base->arch->weights; row->gguf; row++)
+        if (row->how & HN_W_STACK && row->hf && !strcmp(leaf_of(row->hf, other), leaf_of(tensor->spec->hf, own)))
+            return true;
+    return false;
 }
 
 int64_t hn_adapter_experts(const hn_arch_tensor *tensor)

@@ -38,6 +38,11 @@ hn_status hn_adapter_check_shapes(const hn_arch_tensor *tensor, bool is_embeddin
                                   const hn_weight_entry *a, const hn_weight_entry *b);
 
 bool hn_adapter_is_embedding(const hn_arch_tensor *tensor);
+
+/* Whether PEFT has to be told of the module's parameter instead. Routers are bare parameters in Transformers 5, and
+ * modules before: this fits both. A dense gate_proj beside experts whose files say gate_proj too PEFT takes for theirs,
+ * and leaves its change out, however it is named; `is_apart`: as before Transformers 5, when it did not. */
+bool hn_adapter_is_parameter(const hn_adapter_base *base, const hn_arch_tensor *tensor, bool is_apart);
 int64_t hn_adapter_experts(const hn_arch_tensor *tensor); /* 1 unless they are stacked */
 
 /* The module of a tensor: the name in safetensors without ".weight". HN_TENSOR_NAME bytes. */

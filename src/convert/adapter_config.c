@@ -76,20 +76,6 @@ static hn_status check_start(const hn_json *root)
     return HN_OK;
 }
 
-static hn_status check_alphas(const hn_json *root, double alpha)
-{
-    const hn_json *pattern = hn_json_get(root, "alpha_pattern");
-    for (const hn_json *v = is_nothing(pattern) ? NULL : hn_json_first(pattern); v;
-         v = v->next) {
-        double other;
-        HN_TRY(hn_json_want_double(v, "alpha_pattern", &other));
-        HN_REQUIRE(other == alpha, HN_ERR_UNSUPPORTED,
-                   "alpha_pattern: %s is %g, lora_alpha %g: a GGUF adapter has one alpha",
-                   v->key, other, alpha);
-    }
-    return HN_OK;
-}
-
 static hn_status read_switch(const hn_json *root, const char *key, bool *out)
 {
     const hn_json *v = hn_json_get(root, key);
@@ -128,7 +114,6 @@ static hn_status read_root(hn_heap *heap, const hn_json *root, hn_adapter_config
     HN_TRY(check_keys(root));
     HN_TRY(hn_adapter_targets_check(root));
     HN_TRY(check_start(root));
-    HN_TRY(check_alphas(root, out->alpha));
     HN_TRY(read_switch(root, "use_rslora", &out->has_root));
     HN_TRY(read_switch(root, "use_dora", &out->is_dora));
     out->saves_modules = !is_nothing(hn_json_get(root, "modules_to_save"));

@@ -168,7 +168,7 @@ static void add_module(export *ex, const hn_arch_tensor *t, const hn_weight_entr
 {
     char module[HN_TENSOR_NAME], parameter[HN_TENSOR_NAME + 8];
     const bool is_embedding = hn_adapter_is_embedding(t);
-    const bool is_router = strstr(t->gguf, "ffn_gate_inp.weight") != NULL;
+    const bool is_parameter = hn_adapter_is_parameter(&ex->base, t, ex->is_apart);
     const int64_t rank = hn_last_dim(&b->type);
     hn_adapter_module(&ex->base, ex->base.prefix, t, expert, module);
     for (int k = 0; k < 2; k++) {
@@ -183,9 +183,8 @@ static void add_module(export *ex, const hn_arch_tensor *t, const hn_weight_entr
                  is_embedding ? ".lora_embedding_" : ".lora_", k ? 'B' : 'A',
                  is_embedding ? "" : ".weight");
     }
-    /* Routers are bare parameters in Transformers 5, and modules before: this fits both. */
     snprintf(parameter, sizeof parameter, "%s.weight", module);
-    add_target(ex, is_router ? HN_PEFT_PARAMETER : HN_PEFT_MODULE, rank, is_router ? parameter : module);
+    add_target(ex, is_parameter ? HN_PEFT_PARAMETER : HN_PEFT_MODULE, rank, is_parameter ? parameter : module);
     const hn_weight_entry *m = find(ex, t->gguf, ".lora_magnitude");
     if (!m)
         return;
@@ -322,7 +321,7 @@ static hn_status walk_tensor(export *ex, size_t i, size_t *n_halves, size_t *n_f
         return HN_OK;
     const bool is_fused = !ex->is_apart && t->rank == 3 &&
                           hn_adapter_fused_of(&ex->base, ex->base.prefix, t, &fused);
-    const bool is_parameter = is_fused || strstr(t->gguf, "ffn_gate_inp.weight");
+    const bool is_parameter = is_fused || hn_adapter_is_parameter(&ex->base, t, ex->is_apart);
     HN_TRY(check_dora(ex, t, is_parameter));
     *n_found += find(ex, t->gguf, ".lora_magnitude") ? 3 : 2;
     if (is_fused) {

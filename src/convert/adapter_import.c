@@ -172,6 +172,16 @@ static hn_status choose_components(import *in, pair *p)
     return HN_OK;
 }
 
+/* By the module's name and by the parameter's. */
+static hn_status check_alpha(const import *in, const hn_adapter_fused *f)
+{
+    static const char *const parameters[] = { "gate_up_proj", "down_proj" };
+    HN_TRY(hn_adapter_targets_alpha(&in->config, f->module));
+    char name[HN_PEFT_NAME];
+    snprintf(name, sizeof name, "%s.%s", f->module, parameters[f->parts[1] == NULL]);
+    return hn_adapter_targets_alpha(&in->config, name);
+}
+
 static hn_status take_fused(import *in, const char *prefix, const hn_arch_tensor *tensor, bool *took)
 {
     hn_adapter_fused f;
@@ -198,6 +208,7 @@ static hn_status take_fused(import *in, const char *prefix, const hn_arch_tensor
         in->n_pairs--;
         return HN_OK;
     }
+    HN_TRY(check_alpha(in, &f));
     const double share = (double)p->rank / (double)p->all;
     p->factor = (float)(in->config.has_root ? sqrt(share) : share);
     return HN_OK;

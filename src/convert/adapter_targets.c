@@ -51,6 +51,7 @@ hn_status hn_adapter_targets_check(const hn_json *root)
 {
     static const char *const patterns[] = { "rank_pattern", "alpha_pattern" };
     int64_t rank;
+    double alpha;
     HN_TRY(check_list(root, "target_modules", HN_JSON_STRING, HN_JSON_STRING));
     HN_TRY(check_list(root, "exclude_modules", HN_JSON_STRING, HN_JSON_STRING));
     HN_TRY(check_list(root, "layers_pattern", HN_JSON_STRING, HN_JSON_STRING));
@@ -68,6 +69,8 @@ hn_status hn_adapter_targets_check(const hn_json *root)
     }
     for (const hn_json *v = hn_json_first(hn_json_get(root, patterns[0])); v; v = v->next)
         HN_TRY(hn_json_want_int(v, "rank_pattern", &rank));
+    for (const hn_json *v = hn_json_first(hn_json_get(root, patterns[1])); v; v = v->next)
+        HN_TRY(hn_json_want_double(v, "alpha_pattern", &alpha));
     return HN_OK;
 }
 
@@ -110,7 +113,8 @@ static bool is_target(const hn_json *root, const char *module)
     const hn_json *targets = hn_json_get(root, "target_modules"), *others = hn_json_get(root, "exclude_modules");
     if (is_parameter(root, module))
         return true;
-    if (list_matches(others, module, ends_with) || list_matches(hn_json_get(root, "modules_to_save"), module, lies_within))
+    if (list_matches(others, module, ends_with) ||
+        list_matches(hn_json_get(root, "modules_to_save"), module, lies_within))
         return false;
     if (is_null(targets)) /* PEFT has those of the architecture then, or parameters alone */
         return is_null(hn_json_get(root, "target_parameters"));
@@ -119,16 +123,44 @@ static bool is_target(const hn_json *root, const char *module)
     return list_matches(targets, module, ends_with) && is_of_layers(root, module);
 }
 
+/* The name that a pattern is, also after ".*\\.", with which PEFT writes names of experts that it renamed; NULL: it is
+ * more. */
+static const char *name_of(const char *pattern)
+{
+    static const char any[] = ".*\\.";
+    const char *name = strncmp(pattern, any, sizeof any - 1) ? pattern : pattern + sizeof any - 1;
+    return strcspn(name, "\\^$*+?{}[]|()") == strlen(name) ? name : NULL;
+}
+
 /* What the configuration says of a module's rank; 0: nothing that is read. */
 static int64_t rank_of(const hn_json *root, const char *module)
 {
     for (const hn_json *v = hn_json_first(hn_json_get(root, "rank_pattern")); v; v = v->next) {
-        if (strcspn(v->key, "\\^$*+?{}[]|()") != strlen(v->key))
+        const char *name = name_of(v->key);
+        if (!name)
             return 0;
-        if (ends_with(module, v->key))
+        if (ends_with(module, name))
             return hn_json_int(v);
     }
     return hn_json_int(hn_json_get(root, "r"));
+}
+
+hn_status hn_adapter_targets_alpha(const hn_adapter_config *config, const char *module)
+{
+    for (const hn_json *v = hn_json_first(hn_json_get(hn_json_root(config->text), "alpha_pattern")); v; v = v->next) {
+        double alpha;
+        const char *name = name_of(v->key);
+        HN_TRY(hn_json_want_double(v, "alpha_pattern", &alpha));
+        if (name && !ends_with(module, name))
+            continue;
+        HN_REQUIRE(alpha == config->alpha, HN_ERR_UNSUPPORTED,
+                   "adapter_config.json: alpha_pattern: %s is %g, lora_alpha %g: "
+                   "a GGUF adapter has one alpha",
+                   v->key, alpha, config->alpha);
+        if (name)
+            break;
+    }
+    return HN_OK;
 }
 
 hn_status hn_adapter_targets_admit(const hn_adapter_config *config, const char *module, int64_t rank)
@@ -136,12 +168,13 @@ hn_status hn_adapter_targets_admit(const hn_adapter_config *config, const char *
     const hn_json *root = hn_json_root(config->text);
     const int64_t told = rank_of(root, module);
     HN_REQUIRE(is_target(root, module), HN_ERR_FORMAT,
-               "tensor " HN_PEFT_PREFIX "%s.lora_A.weight: adapter_config.json does not name %s as a target: PEFT leaves it out",
+               "tensor " HN_PEFT_PREFIX
+               "%s.lora_A.weight: adapter_config.json does not name %s as a target: PEFT leaves it out",
                module, module);
     HN_REQUIRE(!told || told == rank, HN_ERR_FORMAT,
                "tensor " HN_PEFT_PREFIX "%s.lora_A.weight: rank %lld: adapter_config.json says %lld", module,
                (long long)rank, (long long)told);
-    return HN_OK;
+    return hn_adapter_targets_alpha(config, module);
 }
 
 /* ---- what is not there ---- */
@@ -176,7 +209,8 @@ hn_status hn_adapter_targets_all_there(const hn_adapter_config *config, const hn
             bool is_there = !base_has(base, name, lists[k].matches);
             for (size_t i = 0; i < weights->n && !is_there; i++)
                 is_there = lies_within(weights->entries[i].name, name);
-            HN_REQUIRE(is_there, HN_ERR_FORMAT, "no tensor of %s, which %s of adapter_config.json names", name, lists[k].key);
+            HN_REQUIRE(is_there, HN_ERR_FORMAT, "no tensor of %s, which %s of adapter_config.json names", name,
+                       lists[k].key);
         }
     return HN_OK;
 }

@@ -10,6 +10,9 @@
 /* Refuses lists and patterns of another kind. */
 hn_status hn_adapter_targets_check(const hn_json *root);
 
+/* That no pattern gives the module an alpha of its own. */
+hn_status hn_adapter_targets_alpha(const hn_adapter_config *config, const char *module);
+
 /* A pair of matrices of a module, by its full name in the model. */
 hn_status hn_adapter_targets_admit(const hn_adapter_config *config, const char *module, int64_t rank);
 

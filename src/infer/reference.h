@@ -25,7 +25,7 @@ typedef struct hn_reference {
     int64_t position;     /* of the first */
     float **hidden;       /* [n_layer + 1][T, width]: what goes into each layer, then the head */
     float **own;          /* [n_layer][T, own_width], each NULL where it has none */
-    float **router;       /* [n_layer][T, n_expert] probabilities, each NULL where it has none */
+    float **router;       /* [n_layer][T, n_expert] what they are chosen by, each NULL where it has none */
     float *logits;        /* [T, n_vocab] */
     bool has_other;       /* the same model with another library's products */
     char *other_name;

@@ -159,8 +159,7 @@ static hn_node *gated(nn_build *b, hn_node *gate, hn_node *up)
 
 static hn_node *experts(nn_build *b, hn_node *x)
 {
-    enum { SOFTMAX_TOPK = 2 };
-    const nn_choose_options route = { .score = SOFTMAX_TOPK, .rounds_weights = true };
+    const nn_choose_options route = { .score = HN_ROUTER_SOFTMAX_TOPK, .rounds_weights = true };
     const nn_chosen chosen = nn_choose(b, nn_linear(b, x, ".ffn_gate_inp"), &route);
     hn_node *gate = nn_linear_id(b, x, ".ffn_gate_exps", chosen.ids);
     hn_node *up = nn_linear_id(b, x, ".ffn_up_exps", chosen.ids);

@@ -47,8 +47,7 @@ static hn_node *split_heads(nn_build *b, hn_node *x, int64_t heads, int64_t widt
     return hn_reshape(b->g, x, (hn_ints){ 3, { -1, heads, width } });
 }
 
-/* Those of llama3, and longrope's of short sequences; layers with a rope of their own have none. */
-static hn_node *divisors(nn_build *b)
+hn_node *nn_rope_divisors(nn_build *b)
 {
     if (b->hp->is_sliding[b->layer] && b->hp->rope_base_swa > 0)
         return NULL;
@@ -78,7 +77,7 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *o)
     }
     if (!o->has_no_rope) {
         const hn_rope_spec spec = nn_rope_spec(b);
-        hn_node *factors = divisors(b);
+        hn_node *factors = nn_rope_divisors(b);
         q = nn_rope(b, q, factors, &spec);
         k = nn_rope(b, k, factors, &spec);
     }

@@ -22,6 +22,10 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *optio
 /* Rope of the present layer, as the model's numbers say. */
 hn_rope_spec nn_rope_spec(const nn_build *b);
 
+/* What its frequencies are divided by: llama3's, or longrope's of short sequences; NULL where there are none, as of
+ * layers with a rope of their own. */
+hn_node *nn_rope_divisors(nn_build *b);
+
 /* The window of the present layer, 0: none. */
 int64_t nn_window(const nn_build *b);
 

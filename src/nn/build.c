@@ -357,13 +357,13 @@ hn_node *nn_in_order(nn_build *b, hn_node *rows)
     return hn_reshape(g, hn_transpose(g, rows, 1, 2), (hn_ints){ 2, { -1, k } });
 }
 
-void nn_note_route(nn_build *b, hn_node *logits, hn_node *ids)
+void nn_note_route(nn_build *b, hn_node *logits, hn_node *ids, int score)
 {
     nn_route *routes = grow(b, b->routes, b->n_routes, &b->routes_room, sizeof *routes);
     if (!routes)
         return;
     b->routes = routes;
-    b->routes[b->n_routes++] = (nn_route){ b->layer, logits, ids };
+    b->routes[b->n_routes++] = (nn_route){ b->layer, logits, ids, score };
 }
 
 hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)

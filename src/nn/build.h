@@ -37,6 +37,7 @@ typedef struct nn_weights {
 typedef struct nn_route {
     int layer;
     hn_node *logits, *ids; /* [T,E], i32 [T,U] */
+    int score;             /* hn_router_score */
 } nn_route;
 
 /* Where the logits come from, for a loss that never makes them as a whole:
@@ -168,7 +169,7 @@ void nn_note_banked(nn_build *b, const nn_banked *banked);
 /* Takes down that x goes into a product with w. */
 void nn_note_use(nn_build *b, const nn_weight *w, hn_node *x, hn_node *ids);
 /* Takes a router down. */
-void nn_note_route(nn_build *b, hn_node *logits, hn_node *ids);
+void nn_note_route(nn_build *b, hn_node *logits, hn_node *ids, int score);
 
 /* x times the matrix `name`.weight, plus `name`.bias where there is one; rows in canonical
  * order. */

@@ -10,10 +10,7 @@
 
 static bool is_bf16(const nn_build *b) { return b->o.numerics == HN_NUMERICS_BF16; }
 
-hn_node *nn_round(nn_build *b, hn_node *x)
-{
-    return is_bf16(b) ? hn_round_to(b->g, x, HN_BF16) : x;
-}
+hn_node *nn_round(nn_build *b, hn_node *x) { return is_bf16(b) ? hn_round_to(b->g, x, HN_BF16) : x; }
 
 static bool chooses_experts(const nn_weight *w) { return strstr(w->name, ".ffn_gate_inp.") != NULL; }
 
@@ -56,14 +53,16 @@ static bool is_whole(nn_build *b, const nn_weight *w)
 
 hn_node *nn_product(nn_build *b, hn_node *x, const nn_weight *w, int64_t pairs)
 {
-    return is_whole(b, w) ? hn_linear_int8(b->g, x, nn_leaf(b, w), pairs)
-                          : HN_APPLY(b->g, &hn_op_linear, &((linear_attrs){ pairs, (int)nn_sums(b, w) }), x, nn_leaf(b, w));
+    return is_whole(b, w)
+               ? hn_linear_int8(b->g, x, nn_leaf(b, w), pairs)
+               : HN_APPLY(b->g, &hn_op_linear, &((linear_attrs){ pairs, (int)nn_sums(b, w) }), x, nn_leaf(b, w));
 }
 
 hn_node *nn_product_id(nn_build *b, hn_node *x, const nn_weight *w, hn_node *ids)
 {
-    return is_whole(b, w) ? hn_linear_id_int8(b->g, x, nn_leaf(b, w), ids)
-                          : HN_APPLY(b->g, &hn_op_linear_id, &((linear_id_attrs){ (int)nn_sums(b, w) }), x, nn_leaf(b, w), ids);
+    return is_whole(b, w)
+               ? hn_linear_id_int8(b->g, x, nn_leaf(b, w), ids)
+               : HN_APPLY(b->g, &hn_op_linear_id, &((linear_id_attrs){ (int)nn_sums(b, w) }), x, nn_leaf(b, w), ids);
 }
 
 float nn_constant(const nn_build *b, double value)
@@ -75,10 +74,7 @@ hn_node *nn_add(nn_build *b, hn_node *x, hn_node *y) { return nn_round(b, hn_add
 
 hn_node *nn_mul(nn_build *b, hn_node *x, hn_node *y) { return nn_round(b, hn_mul(b->g, x, y)); }
 
-hn_node *nn_scale(nn_build *b, hn_node *x, float a)
-{
-    return nn_round(b, hn_scale(b->g, x, a, 0));
-}
+hn_node *nn_scale(nn_build *b, hn_node *x, float a) { return nn_round(b, hn_scale(b->g, x, a, 0)); }
 
 hn_node *nn_gelu(nn_build *b, hn_node *x) { return nn_round(b, hn_gelu(b->g, x, 0)); }
 
@@ -110,10 +106,7 @@ hn_node *nn_rms_norm_once(nn_build *b, hn_node *x, const char *name)
 /* ---- attention ---- */
 
 /* [T, H, D] as [H, T, D], or back. */
-static hn_node *swap_heads(nn_build *b, hn_node *x)
-{
-    return hn_contiguous(b->g, hn_transpose(b->g, x, 0, 1));
-}
+static hn_node *swap_heads(nn_build *b, hn_node *x) { return hn_contiguous(b->g, hn_transpose(b->g, x, 0, 1)); }
 
 /* Of scores [H, T, N], -inf where a token does not see a key. A sink is one more score of a
  * head, and the reference subtracts the largest of all before the softmax, in bf16. */
@@ -134,14 +127,13 @@ hn_node *nn_attend(nn_build *b, hn_node *q, nn_keys keys, const nn_score_options
     hn_graph *g = b->g;
     /* Layers that are fed may be differentiated: they keep the steps, which give the same bits. */
     if (is_bf16(b) && !b->o.feeds_layers)
-        return hn_attention_eager(g, q, keys.k, keys.v, o->sinks, b->segments, keys.table,
-                                  o->window, o->scale, o->softcap);
+        return hn_attention_eager(g, q, keys.k, keys.v, o->sinks, b->segments, keys.table, o->window, o->scale,
+                                  o->softcap);
     if (keys.table)
-        return hn_attention_blocks(g, q, keys.k, keys.v, o->sinks, b->segments, keys.table, o->window,
-                                   o->scale, o->softcap);
+        return hn_attention_blocks(g, q, keys.k, keys.v, o->sinks, b->segments, keys.table, o->window, o->scale,
+                                   o->softcap);
     if (!is_bf16(b) || hn_is_poison(g, q))
-        return hn_attention(g, q, keys.k, keys.v, o->sinks, b->segments, true, o->window,
-                            o->scale, o->softcap);
+        return hn_attention(g, q, keys.k, keys.v, o->sinks, b->segments, true, o->window, o->scale, o->softcap);
     const float scale = o->scale != 0 ? o->scale : (float)(1 / sqrt((double)q->type.dim[2]));
     hn_node *mask = hn_attention_mask(g, q, keys.k, b->segments, true, o->window);
     hn_node *k = swap_heads(b, hn_cast(g, keys.k, HN_F32));
@@ -150,8 +142,7 @@ hn_node *nn_attend(nn_build *b, hn_node *q, nn_keys keys, const nn_score_options
     scores = nn_scale(b, scores, scale);
     if (o->softcap > 0)
         scores = nn_softcap(b, scores, o->softcap);
-    hn_node *p =
-        o->sinks ? with_sinks(b, scores, mask, o->sinks) : hn_softmax(g, scores, mask, NULL, 1);
+    hn_node *p = o->sinks ? with_sinks(b, scores, mask, o->sinks) : hn_softmax(g, scores, mask, NULL, 1);
     return swap_heads(b, nn_round(b, hn_matmul(g, nn_round(b, p), v, false, false)));
 }
 
@@ -161,8 +152,10 @@ nn_chosen nn_choose(nn_build *b, hn_node *logits, const nn_choose_options *o)
 {
     hn_graph *g = b->g;
     const int64_t n_used = b->hp->n_used;
-    hn_node *weights = hn_router(g, logits, NULL, o->expert_scale, o->score, n_used,
-                                 o->renormalises, 1, 1, 1, 0);
+    const bool has_groups = o->n_group > 1;
+    hn_node *weights =
+        hn_router(g, logits, o->bias, o->expert_scale, o->score, n_used, o->renormalises, has_groups ? o->n_group : 1,
+                  has_groups ? o->k_group : 1, has_groups ? o->group_best : 2, o->factor != 0 ? o->factor : 1, o->eps);
     nn_chosen chosen = { weights, hn_output(weights, 1) };
     if (is_bf16(b)) {
         hn_node *ids = hn_cast(g, chosen.ids, HN_F32);
@@ -172,7 +165,7 @@ nn_chosen nn_choose(nn_build *b, hn_node *logits, const nn_choose_options *o)
         if (o->rounds_weights)
             chosen.weights = nn_round(b, chosen.weights);
     }
-    nn_note_route(b, logits, chosen.ids);
+    nn_note_route(b, logits, chosen.ids, o->score);
     return chosen;
 }
 

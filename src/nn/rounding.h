@@ -69,9 +69,14 @@ typedef struct nn_chosen {
 } nn_chosen;
 
 typedef struct nn_choose_options {
+    hn_node *bias;         /* of the choice alone, or NULL */
     hn_node *expert_scale; /* multiplies the weights, or NULL */
     int score;             /* hn_router_score */
     bool renormalises;
+    int64_t n_group, k_group; /* experts of the k_group best groups alone; 0: all */
+    int64_t group_best;       /* what ranks a group: the sum of its two best, or its best */
+    float factor;             /* of all weights; 0: 1 */
+    float eps;                /* beside the sum that they are divided by */
     bool rounds_weights;   /* the reference stores them as activations, not as f32 */
 } nn_choose_options;
 

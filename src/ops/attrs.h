@@ -115,4 +115,10 @@ typedef struct matmul_attrs {
     bool ta, tb; /* the last two dimensions of a, of b are transposed */
 } matmul_attrs;
 
+typedef enum hn_router_score {
+    HN_ROUTER_SOFTMAX,
+    HN_ROUTER_SIGMOID,
+    HN_ROUTER_SOFTMAX_TOPK /* softmax over the chosen logits alone: the score is the logit */
+} hn_router_score;
+
 #endif

@@ -13,7 +13,7 @@ typedef struct hn_router_attrs {
     int score; /* hn_router_score */
     int64_t k;
     bool renormalise;
-    int64_t n_group, k_group;
+    int64_t n_group, k_group, group_best;
     float factor, eps;
 } hn_router_attrs;
 
@@ -24,6 +24,7 @@ typedef struct hn_router_attrs {
             HN_ATTR_BOOL(hn_router_attrs, renormalise, "0"),                                   \
             HN_ATTR_INT(hn_router_attrs, n_group, "1"),                                        \
             HN_ATTR_INT(hn_router_attrs, k_group, "1"),                                        \
+            HN_ATTR_INT(hn_router_attrs, group_best, "2"),                                     \
             HN_ATTR_FLOAT(hn_router_attrs, factor, "1"),                                       \
             HN_ATTR_FLOAT(hn_router_attrs, eps, "0"), HN_ATTR_END                              \
     }
@@ -45,6 +46,8 @@ static inline hn_status hn_router_expect(const hn_call *call)
                          "equal size that hold as many",
                          (long long)at->k_group, (long long)at->n_group, (long long)at->k,
                          (long long)n);
+    if (at->group_best < 1 || at->group_best > 2)
+        return hn_refuse(call, "group_best is %lld: expected 1 or 2", (long long)at->group_best);
     return HN_OK;
 }
 

@@ -113,8 +113,8 @@ const hn_op hn_op_router_grad = {
 /* clang-format on */
 hn_node *hn_router_grad(hn_graph *g, hn_node *logits, hn_node *scale, hn_node *ids,
                         hn_node *dweights, hn_node *acc, int score, int64_t k, bool renormalise,
-                        int64_t n_group, int64_t k_group, float factor, float eps)
+                        int64_t n_group, int64_t k_group, int64_t group_best, float factor, float eps)
 {
-    const hn_router_attrs own = { score, k, renormalise, n_group, k_group, factor, eps };
+    const hn_router_attrs own = { score, k, renormalise, n_group, k_group, group_best, factor, eps };
     return HN_APPLY(g, &hn_op_router_grad, &own, logits, scale, ids, dweights, acc);
 }

@@ -4,17 +4,12 @@
 
 #include "base/mathfn.h"
 #include "graph/op.h"
+#include "ops/attrs.h"
 
 #include <math.h>
 
 /* What a row of scores needs on the stack. */
 enum { HN_MAX_EXPERTS = 512, HN_MAX_CHOICES = 64, HN_MAX_EXPERT_GROUPS = 64 };
-
-typedef enum hn_router_score {
-    HN_ROUTER_SOFTMAX,
-    HN_ROUTER_SIGMOID,
-    HN_ROUTER_SOFTMAX_TOPK /* softmax over the chosen logits alone: the score is the logit */
-} hn_router_score;
 
 typedef struct hn_router_row {
     const hn_tensor *logits;

@@ -76,7 +76,7 @@ static hn_status make_numbers(const hn_instance_spec *s, hn_hparams *hp)
 {
     set_shape(s, hp);
     set_small(s->arch, hp);
-    for (int i = 0; i < 4 && s->settings[i]; i++)
+    for (int i = 0; s->settings[i]; i++)
         HN_TRY(hn_random_set(hp, s->settings[i]));
     return hn_random_complete(s->arch, hp);
 }

@@ -15,7 +15,7 @@ typedef struct hn_instance_spec {
     int64_t window; /* where the architecture has one */
     int64_t n_expert, n_used; /* 0: dense, where it can be */
     bool is_tied;
-    const char *settings[4];  /* for hn_random_set, ended by NULL */
+    const char *settings[5];  /* for hn_random_set, ended by NULL */
     const char *type;         /* of the matrices; NULL: f32 */
     const char *targets;      /* for hn_tune_targets_parse */
     float balance, z;

@@ -48,6 +48,14 @@ static const shape shapes[] = {
     { "llama", { .name = "llama, vocabulary of 262144", .n_sequences = 2, .length = { 3, 2 }, .seed = 12,
       .vocab = 262144, .width = 8, .n_layer = 1, .n_head = 2, .n_kv_head = 1, .head_dim = 4,
       .ffn = 8, .is_tied = true, .targets = "all:full" } },
+    { "deepseek2", { .name = "deepseek2, groups of sigmoids", .n_sequences = 2, .length = { 9, 14 }, .seed = 14,
+      .vocab = 40, .width = 16, .n_layer = 3, .n_head = 3, .ffn = 24, .n_expert = 8, .n_used = 2, .balance = 0.01f,
+      .settings = { "expert_gating_func=2", "expert_group_count=4", "expert_group_used_count=2", "attention.q_lora_rank=6" },
+      .targets = "all:full" } },
+    { "deepseek2", { .name = "deepseek2, adapters of expansions", .n_sequences = 2, .length = { 9, 14 }, .seed = 15,
+      .vocab = 40, .width = 16, .n_layer = 2, .n_head = 3, .ffn = 24, .n_expert = 4, .n_used = 2,
+      .settings = { "attention.q_lora_rank=6", "expert_weights_norm=true", "leading_dense_block_count=1" },
+      .targets = "all:r=2,attn_k_b:r=2,attn_v_b:r=2" } },
     { "gemma4", { .name = "gemma4, keys of other layers", .n_sequences = 2, .length = { 9, 14 }, .seed = 13,
       .vocab = 40, .width = 16, .n_layer = 12, .n_head = 2, .n_kv_head = 1, .head_dim = 8,
       .ffn = 24, .window = 5, .settings = { "kv_shared=6" }, .targets = "all:full" } },
@@ -66,10 +74,18 @@ static bool of_arch(const hn_arch *arch, int way, uint64_t seed, hn_instance_spe
 {
     if (!arch_has(arch, way) || arch->embeds_only)
         return false;
-    *s = (hn_instance_spec){ .arch = arch, .n_layer = 2, .width = 16, .n_head = 2, .n_kv_head = 1,
-                             .ffn = 24, .window = 5, .n_sequences = 3, .length = { 12, 1, 9 },
+    *s = (hn_instance_spec){ .arch = arch,
+                             .n_layer = 2,
+                             .width = 16,
+                             .n_head = 2,
+                             .n_kv_head = 1,
+                             .ffn = 24,
+                             .window = 5,
+                             .n_sequences = 3,
+                             .length = { 12, 1, 9 },
                              .seed = hn_hash_text(arch->name) % 1000 + seed,
-                             .n_expert = way < 2 ? 0 : 4, .n_used = way < 2 ? 0 : 2,
+                             .n_expert = way < 2 ? 0 : 4,
+                             .n_used = way < 2 ? 0 : 2,
                              .targets = way % 2 ? "all:full" : "all" };
     snprintf(s->name, sizeof s->name, "%s, %s%s", arch->name, way < 2 ? "" : "experts, ",
              way % 2 ? "in full" : "adapters");

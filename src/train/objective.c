@@ -67,6 +67,12 @@ float hn_objective_beta(const hn_objective *o)
 
 /* ---- routers ---- */
 
+/* What an expert's share of a token is, for its balance: of all experts, also where the weights are of the chosen alone. */
+static int shares_of(const nn_route *route)
+{
+    return route->score == HN_ROUTER_SIGMOID ? HN_ROUTER_SIGMOID : HN_ROUTER_SOFTMAX;
+}
+
 /* Of all layers' tokens at once. Transformers counts a token once for each expert that it goes to, so
  * that even use gives their number a token, not 1. The sum around it lets micro-batches continue it, of which a
  * trainer allows one. */
@@ -79,7 +85,7 @@ static hn_node *batch_balance(hn_objective *o)
         logits = hn_concat(g, logits, b->routes[i].logits, 0);
         ids = hn_concat(g, ids, b->routes[i].ids, 0);
     }
-    hn_node *balance = hn_router_balance_batch(g, logits, ids, 0);
+    hn_node *balance = hn_router_balance_batch(g, logits, ids, shares_of(&b->routes[0]));
     return hn_sum(g, hn_reshape(g, balance, (hn_ints){ 1, { 1 } }), NULL, 0, false);
 }
 
@@ -95,7 +101,7 @@ static hn_node *route_losses(hn_objective *o, hn_node *loss)
         const nn_route *r = &b->routes[i];
         if (o->o.balance > 0 && !o->o.balances_batch) {
             hn_node *balance = hn_router_balance(g, r->logits, r->ids, b->segments, o->n_sequences,
-                                                 NULL, 0);
+                                                 NULL, shares_of(r));
             loss = hn_add(g, loss, hn_scale(g, balance, o->o.balance * share, 0));
         }
         if (o->o.z > 0)

@@ -15,10 +15,11 @@ static const struct {
     const char *group, *pattern;
 } members[] = {
     { "attn", "attn_q" },           { "attn", "attn_k" },        { "attn", "attn_v" },
-    { "attn", "attn_qkv" },         { "attn", "attn_output" },   { "mlp", "ffn_gate" },
+    { "attn", "attn_qkv" },         { "attn", "attn_q_a" },      { "attn", "attn_q_b" },
+    { "attn", "attn_kv_a_mqa" },    { "attn", "attn_output" },   { "mlp", "ffn_gate" },
     { "mlp", "ffn_up" },            { "mlp", "ffn_down" },       { "mlp", "ffn_*_shexp" },
     { "experts", "ffn_*_exps" },    { "router", "ffn_gate_inp" }, { "embed", "token_embd" },
-    { "head", "output" },           { "norm", "*_norm" },        { "norm", "*_norm_?" },
+    { "head", "output" },
 };
 static const char *const groups[] = { "attn",  "mlp",  "experts", "router",
                                       "embed", "head", "norm",    "all" };
@@ -57,6 +58,13 @@ static bool is_member(const char *group, const hn_tune_name *name, const char *o
     return false;
 }
 
+/* Products that "all" leaves out: the head, and what a head of attention expands with, of which each is a matrix of
+ * its own: files of other programs have no name for a change of low rank of it. */
+static bool is_apart(const char *own)
+{
+    return !strcmp(own, "output") || !strcmp(own, "attn_k_b") || !strcmp(own, "attn_v_b");
+}
+
 /* Whether the pattern is the name, or its last parts. */
 static bool ends_with_parts(const char *pattern, const char *name)
 {
@@ -71,7 +79,7 @@ bool hn_tune_target_matches(const hn_tune_target *target, const hn_tune_name *na
     char own[160], hf[192];
     short_name(name->gguf, own);
     if (!strcmp(target->what, "all"))
-        return target->settings.how >= HN_TUNE_FULL || (name->is_product && strcmp(own, "output"));
+        return target->settings.how >= HN_TUNE_FULL || (name->is_product && !is_apart(own));
     if (hn_tune_target_is_group(target))
         return is_member(target->what, name, own);
     char whole[192];

@@ -106,6 +106,11 @@ static hn_status choose(matching *m, const hn_arch_tensor *tensor, const nn_weig
         const hn_tune_target *target = &m->targets->at[i];
         if (!hn_tune_target_matches(target, &name))
             continue;
+        if (tensor->spec->how & HN_W_CHOICE) { /* of a group: left out; named, a mistake */
+            HN_REQUIRE(hn_tune_target_is_group(target), HN_ERR_UNSUPPORTED, "target '%s': %s takes part in a choice "
+                       "alone: no gradient moves it", target->what, w->name);
+            continue;
+        }
         if (!is_read(m, w)) { /* of a group: left out; else a mistake */
             snprintf(m->unreached, sizeof m->unreached, "%s", w->name);
             continue;
@@ -176,7 +181,7 @@ static int64_t active(const hn_tuning *t, const nn_weight *w)
 {
     const hn_hparams *hp = hn_model_hparams(t->model);
     const int64_t n = hn_count(&w->type);
-    return w->type.rank == 3 && hp->n_expert > 0 ? n / hp->n_expert * hp->n_used : n;
+    return strstr(w->name, "_exps.") && hp->n_expert > 0 ? n / hp->n_expert * hp->n_used : n;
 }
 
 static hn_status match(matching *m)

@@ -283,6 +283,7 @@ static void check_targets(void)
         CONFIG(",\"target_modules\":[\"self_attn.q_proj\",\"model.layers.0.self_attn.k_proj\"]"),
         CONFIG(",\"target_modules\":[\"q_proj\",\"k_proj\"],\"layers_to_transform\":[1,0]"),
         CONFIG(",\"target_modules\":[\"q_proj\",\"k_proj\"],\"layers_to_transform\":0,\"modules_to_save\":[\"score\"]"),
+        CONFIG(",\"alpha_pattern\":{\".*\\\\.gate_up_proj\":16,\"q_proj\":8}"), /* of no module that is here */
     };
     static const struct {
         const char *config, *words;
@@ -318,6 +319,8 @@ static void check_refused(void)
         { CONFIG(",\"layer_replication\":[[0,2]]"), "layer_replication" },
         { CONFIG(",\"trainable_token_indices\":[1]"), "trainable_token_indices" },
         { CONFIG(",\"alpha_pattern\":{\"q_proj\":3}"), "alpha_pattern: q_proj is 3" },
+        { CONFIG(",\"alpha_pattern\":{\".*\\\\.q_proj\":3}"), "q_proj is 3" },
+        { CONFIG(",\"alpha_pattern\":{\"[kq]_proj\":3}"), "[kq]_proj is 3" },
         { CONFIG(",\"init_lora_weights\":\"pissa_niter_4\""), "pissa_niter_4" },
         { CONFIG(",\"init_lora_weights\":\"OLoRA\""), "OLoRA trains over a changed base" },
         { CONFIG(",\"kasa_config\":{\"beta\":1}"), "kasa_config: a GGUF adapter cannot say it" },

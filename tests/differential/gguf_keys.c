@@ -435,6 +435,7 @@ static void alike_of(subject *s, const char *what, const pair *all, int n_a, int
 static void check_rope(subject *s)
 {
     const bool is_layered = hn_key_of_field(s->arch->tables, HN_HP_rope_base_swa) != NULL;
+    const bool has_multiplier = !strcmp(s->name, "deepseek-v3"); /* of scores, beside which cosines have none */
     ALIKE("a factor without a type is linear", 2, 2, { "rope.scaling.factor", F, 4, 0 }, { "rope.scaling.type", F, NAN, 0 },
           { "rope.scaling.factor", F, 4, 0 }, { "rope.scaling.type", S("linear") });
     ALIKE("scale_linear is its older name", 3, 2, { "rope.scale_linear", F, 4, 0 }, { "rope.scaling.factor", F, NAN, 0 },
@@ -451,7 +452,7 @@ static void check_rope(subject *s)
         ALIKE("attn_factor multiplies yarn's", 4, 3, { "rope.scaling.type", S("yarn") }, { "rope.scaling.factor", F, 4, 0 },
           { "rope.scaling.yarn_attn_factor", F, NAN, 0 }, { "rope.scaling.attn_factor", F, 1.5, 0 },
           { "rope.scaling.type", S("yarn") }, { "rope.scaling.factor", F, 4, 0 },
-          { "rope.scaling.yarn_attn_factor", F, (1 + 0.1 * hn_math_log(4)) * 1.5, 0 });
+          { "rope.scaling.yarn_attn_factor", F, (has_multiplier ? 1 : 1 + 0.1 * hn_math_log(4)) * 1.5, 0 });
     ALIKE("yarn's ramp is 32 to 1", 4, 4, { "rope.scaling.type", S("yarn") }, { "rope.scaling.factor", F, 4, 0 },
           { "rope.scaling.yarn_beta_fast", F, NAN, 0 }, { "rope.scaling.yarn_beta_slow", F, NAN, 0 },
           { "rope.scaling.type", S("yarn") }, { "rope.scaling.factor", F, 4, 0 },

@@ -137,7 +137,7 @@ static void check_model(const char *name)
     check_converted(dir, "f32", want, n);
     check_converted(dir, "bf16", want, n);
     hn_free(&heap, want);
-    if (strcmp(name, "bert")) /* which has no bf16 mode */
+    if (strcmp(name, "bert") && strncmp(name, "deepseek", 8)) /* which have no bf16 mode */
         check_bf16(dir);
 }
 
@@ -146,7 +146,8 @@ int main(int argc, char **argv)
     static const char *const names[] = {
         "llama", "llama-tied", "mistral", "mixtral", "mixtral-top4", "qwen2",
         "qwen3", "qwen3moe", "gemma2", "gemma3", "gemma4-e", "gemma4-moe",
-        "gemma4-dense", "gpt-oss", "smollm3", "granite", "bert", /* of which the last hidden states */
+        "gemma4-dense", "gpt-oss", "smollm3", "granite", "deepseek-v2",
+        "deepseek-v2-groups", "deepseek-v3", "bert", /* of which the last hidden states */
     };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);

@@ -304,6 +304,7 @@ int main(int argc, char **argv)
         "qwen3", "qwen3moe", "gemma2", "gemma3", "gemma4-e", "gemma4-moe",
         "gemma4-dense", "gpt-oss", "smollm3", "granite",
     };
+    static const char *const in_f32[] = { "deepseek-v2", "deepseek-v2-groups", "deepseek-v3" }; /* no bf16 mode */
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     const hn_device_options open = { .n_threads = 2 };
@@ -315,6 +316,8 @@ int main(int argc, char **argv)
             check_files(names[i]);
             check_rounded_weights(names[i]);
         }
+        for (size_t i = 0; i < sizeof in_f32 / sizeof *in_f32; i++)
+            check_model(in_f32[i], "f32");
         check_refusals();
         hn_devices_close(n_devices, devices);
     }

@@ -13,8 +13,8 @@ while [ $i -lt 12 ]; do
     i=$((i + 1))
 done >"$dir/data.jsonl"
 all="llama llama-tied mistral mixtral mixtral-top4 qwen2 qwen3 qwen3moe gemma2 gemma3 gemma4-dense gemma4-moe gemma4-e gpt-oss
-    smollm3 granite"
-other_ways="llama mixtral gemma4-e gpt-oss"
+    smollm3 granite deepseek-v2 deepseek-v2-groups deepseek-v3"
+other_ways="llama mixtral gemma4-e gpt-oss deepseek-v3"
 [ "${3:-}" = --quick ] && all="llama-tied mixtral-top4 gemma4-e gpt-oss" other_ways=gemma4-e
 for model in $all; do
     rate=5e-3

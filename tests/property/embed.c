@@ -172,7 +172,8 @@ static void check_model(const char *name)
     if (!open_named(&s, name))
         return;
     check_numerics(&s, HN_NUMERICS_F32);
-    check_numerics(&s, HN_NUMERICS_BF16);
+    if (hn_model_arch(s.model)->has_bf16)
+        check_numerics(&s, HN_NUMERICS_BF16);
     check_numerics(&s, HN_NUMERICS_MIXED);
     close_subject(&s);
 }
@@ -392,7 +393,7 @@ static void check_refused(void)
 int main(int argc, char **argv)
 {
     static const char *const names[] = { "llama", "llama-tied", "mistral", "mixtral", "qwen2", "qwen3", "qwen3moe", "gemma2", "gemma3",
-                                         "gemma4-e", "gemma4-moe", "gpt-oss", "smollm3", "granite" };
+                                         "gemma4-e", "gemma4-moe", "gpt-oss", "smollm3", "granite", "deepseek-v3" };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -124,7 +124,8 @@ static void check_model(const char *name)
             check_cache(&s, HN_F32, HN_NUMERICS_F32);
             check_cache(&s, HN_F16, HN_NUMERICS_F32);
             check_cache(&s, HN_BF16, HN_NUMERICS_F32);
-            check_cache(&s, HN_F32, HN_NUMERICS_BF16);
+            if (hn_model_arch(s.model)->has_bf16)
+                check_cache(&s, HN_F32, HN_NUMERICS_BF16);
             hn_devices_close(n, s.three);
         }
         hn_devices_close(s.n_devices, s.one);
@@ -192,7 +193,8 @@ int main(int argc, char **argv)
 {
     static const char *const names[] = { "llama",    "mixtral",    "qwen3",        "qwen3moe",
                                          "gemma3",   "gemma4-e",   "gemma4-moe",   "gemma4-dense",
-                                         "gpt-oss",  "gemma2",     "smollm3",      "granite" };
+                                         "gpt-oss",  "gemma2",     "smollm3",      "granite",
+                                         "deepseek-v2", "deepseek-v3" };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

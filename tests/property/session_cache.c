@@ -321,6 +321,8 @@ static void check_plain(subject *s, bool all_slide)
     check_cache(s, HN_F32);
     check_cache(s, HN_F16);
     check_cache(s, HN_BF16);
+    if (!hn_model_arch(s->model)->has_bf16)
+        return;
     s->numerics = HN_NUMERICS_BF16;
     check_neighbours(s);
     check_cache(s, HN_BF16);
@@ -377,7 +379,7 @@ int main(int argc, char **argv)
     static const char *const names[] = { "llama",    "mistral",    "mixtral-top4", "qwen2",
                                          "qwen3",    "qwen3moe",   "gemma2",       "gemma3",
                                          "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss",
-                                         "smollm3",  "granite" };
+                                         "smollm3",  "granite",    "deepseek-v2" };
     const char *dir = getenv("TMPDIR");
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);

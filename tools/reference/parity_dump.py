@@ -11,7 +11,8 @@ in the model's own type:
 
     tokens i32 [T]; hidden.I [T, C], what goes into layer I, and hidden.L, what leaves the last;
     per_layer.I [T, P], where layers have inputs of their own (gemma4);
-    router.I f32 [T, E], the probabilities of layer I's experts; logits [T, V].
+    router.I f32 [T, E], what layer I chose its experts by (probabilities, but of
+    DeepSeek); logits [T, V].
 
 The metadata records versions and settings, and how far the same model comes with torch's other
 matrix products (oneDNN off, or on): its logits end to end, and each layer fed with this run's
@@ -49,9 +50,24 @@ def decoder_layers(model):
     raise SystemExit("no decoder layers found")
 
 
-def probabilities(name, out):
-    """What a router module returned, as probabilities over all experts."""
-    first = out[0].float()
+def of_best_groups(module, scores):
+    """DeepSeek's: what is in no group that was chosen is out of reach."""
+    is_third = type(module).__name__.startswith("DeepseekV3")
+    if not is_third and module.topk_method == "greedy":
+        return scores
+    groups = scores.view(len(scores), module.num_group, -1)
+    rank = groups.topk(2, dim=-1)[0].sum(-1) if is_third else groups.max(-1).values
+    chosen = torch.zeros_like(rank).scatter_(1, rank.topk(module.topk_group, dim=-1)[1], 1)
+    return groups.masked_fill(chosen[..., None] == 0, -1e9).reshape(scores.shape)
+
+
+def probabilities(module, out):
+    """What a router chose by: probabilities over all experts, or DeepSeek's scores, biased, of its best groups."""
+    name, first = type(module).__name__, out[0].float()
+    if name.startswith("DeepseekV3"):
+        return of_best_groups(module, first.sigmoid() + module.e_score_correction_bias)
+    if name.startswith("DeepseekV2"):
+        return of_best_groups(module, torch.softmax(first, dim=-1))
     return first if name.startswith("Gemma4") else torch.softmax(first, dim=-1)
 
 
@@ -73,7 +89,7 @@ def watch(layers, into):
 
     def routed(i):
         def hook(module, args, out):
-            into["router.%d" % i] = probabilities(type(module).__name__, out).clone()
+            into["router.%d" % i] = probabilities(module, out).clone()
         return hook
 
     handles = []
