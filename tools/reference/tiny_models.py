@@ -134,7 +134,7 @@ MODELS = {
     "deepseek-v2-groups": lambda: (T.DeepseekV2ForCausalLM, T.DeepseekV2Config(**base(
         num_key_value_heads=4, n_routed_experts=12, num_experts_per_tok=3, n_shared_experts=1,
         n_group=4, topk_group=2, moe_intermediate_size=24, first_k_dense_replace=0,
-        kv_lora_rank=16, q_lora_rank=24, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=12,
+        kv_lora_rank=20, q_lora_rank=24, qk_nope_head_dim=12, qk_rope_head_dim=8, v_head_dim=14,
         topk_method="group_limited_greedy", routed_scaling_factor=16.0,
         rope_parameters=rope(rope_type="yarn", factor=40.0, mscale=0.707, mscale_all_dim=0.707,
                              original_max_position_embeddings=64),
