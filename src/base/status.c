@@ -68,6 +68,8 @@ hn_status hn_fail_within(hn_status code, const char *format, ...)
     va_start(args, format);
     const int n = hn_text_vprint(built, sizeof built, format, args);
     va_end(args);
+    if (n > 0 && n < MESSAGE_BYTES && !strncmp(message, built, (size_t)n)) /* said already, further in */
+        return code;
     if (n >= 0 && n < MESSAGE_BYTES)
         snprintf(built + n, sizeof built - (size_t)n, "%s", message);
     memcpy(message, built, sizeof message);

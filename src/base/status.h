@@ -9,7 +9,7 @@
 /* Sets this thread's message and returns `code`: `return hn_fail(...)` is the only way to fail. */
 hn_status hn_fail(hn_status code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts words before the present message: "file.npy: ..." Returns `code` unchanged. */
+/* Puts words before the present message: "file.npy: ...", unless it begins with them. Returns `code` unchanged. */
 hn_status hn_fail_within(hn_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -294,6 +294,8 @@ static void check_refusals(void)
     hn_forward *forward;
     const hn_forward_options o = { .max_tokens = 4 };
     CHECK_INT(hn_forward_new(&forward, &heap, model, (hn_run_spec){ n_devices, devices, HN_NUMERICS_BF16 }, &o), HN_ERR_UNSUPPORTED);
+    const char *told = strstr(hn_error_message(), dir);
+    CHECK_THAT(told && !strstr(told + 1, dir), "the path once: %s", hn_error_message());
     hn_model_close(model);
 }
 
