@@ -2,6 +2,8 @@
 #include "models/granite.h"
 #include "nn/blocks.h"
 
+#include <stdio.h>
+
 static const char *const classes[] = { "GraniteForCausalLM", NULL };
 
 /* clang-format off */
@@ -26,7 +28,6 @@ static const hn_key_row keys[] = {
     HN_KEY_ACTIVATION("hidden_act", "silu"),
     HN_ASKED("attention_bias", HN_IS_FLAG, "false", HN_ALL),
     HN_ASKED("mlp_bias", HN_IS_FLAG, "false", HN_ALL),
-    { .gguf = "rope.scaling.finetuned", .is = HN_IS_FLAG }, /* llama.cpp's word for whether there is rope */
     { 0 },
 };
 /* clang-format on */
@@ -49,12 +50,19 @@ void hn_granite_widths(hn_hparams *hp)
     HN_HP_SET(hp, rope_dim, hp->has[HN_HP_head_dim] ? hp->head_dim : usual);
 }
 
-void hn_granite_scales(hn_hparams *hp)
+hn_status hn_granite_read_meta(const char *arch, const hn_meta *meta, hn_hparams *hp)
 {
+    char key[80];
+    bool has_rope;
     if (hp->embd_scale == 0)
         hp->embd_scale = 1;
     if (hp->residual_scale == 0)
         hp->residual_scale = 1;
+    snprintf(key, sizeof key, "%s.rope.scaling.finetuned", arch);
+    HN_TRY(hn_meta_bool(meta, key, true, &has_rope));
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        hp->has_no_rope[i] = !has_rope;
+    return HN_OK;
 }
 
 hn_status hn_granite_write_meta(const hn_hparams *hp, hn_meta *meta)
@@ -66,13 +74,8 @@ hn_status hn_granite_write_meta(const hn_hparams *hp, hn_meta *meta)
 
 static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
-    bool has_rope;
     (void)all;
-    hn_granite_scales(hp);
-    HN_TRY(hn_meta_bool(meta, "granite.rope.scaling.finetuned", true, &has_rope));
-    for (int64_t i = 0; i < hp->n_layer; i++)
-        hp->has_no_rope[i] = !has_rope;
-    return HN_OK;
+    return hn_granite_read_meta("granite", meta, hp);
 }
 
 hn_status hn_granite_defaults(hn_hparams *hp)
@@ -88,7 +91,7 @@ hn_status hn_granite_defaults(hn_hparams *hp)
 }
 
 /* The multipliers: of the embedding, of the scores, of each branch, and under the logits. */
-static hn_node *build(nn_build *b)
+hn_node *hn_granite_build(nn_build *b, hn_granite_mlp *mlp)
 {
     const hn_hparams *hp = b->hp;
     const float residual = (float)hp->residual_scale;
@@ -100,11 +103,13 @@ static hn_node *build(nn_build *b)
         hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
         x = nn_add(b, x, nn_scale(b, nn_attention(b, h, &attention), residual));
         h = nn_rms_norm(b, x, ".ffn_norm.weight");
-        x = nn_add(b, x, nn_scale(b, nn_swiglu(b, h), residual));
+        x = nn_add(b, x, nn_scale(b, mlp(b, h), residual));
         x = nn_layer_end(b, x);
     }
     return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, (float)hp->logit_scale);
 }
+
+static hn_node *build(nn_build *b) { return hn_granite_build(b, nn_swiglu); }
 
 const hn_arch hn_arch_granite = {
     .name = "granite", .classes = classes, .prefixes = hn_decoder_prefixes,

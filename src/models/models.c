@@ -277,7 +277,7 @@ static void look_at_tensors(const hn_weights *weights, hn_hparams *hp)
     if (factors && factors->type.rank == 1 && factors->type.dim[0] <= HN_MAX_ROPE_FACTORS) {
         hp->n_rope_factors = (int)factors->type.dim[0];
         if (!hp->has[HN_HP_rope_limit])
-            hp->rope_limit = hp->rope_orig_ctx;
+            hp->rope_limit = hp->rope_orig_ctx ? hp->rope_orig_ctx : hp->n_ctx;
     }
     hp->has_attn_bias = hp->has_mlp_bias = hp->biases_may_miss = true;
 }

@@ -1,5 +1,6 @@
-/* phi3 and phi4-mini: fused q, k, v and fused gate and up, partial rope, longrope. */
+/* phi3, phi4 and phi4-mini: fused q, k, v and fused gate and up, partial rope, longrope. */
 #include "models/models.h"
+#include "nn/blocks.h"
 
 static const char *const classes[] = { "Phi3ForCausalLM", NULL };
 
@@ -26,8 +27,13 @@ static const hn_key_row keys[] = {
     HN_KEYS_RMS_EPS(NULL, "1e-5"),
     HN_ASKED("partial_rotary_factor", HN_IS_NUM, "1", .low = 0x1p-20, .high = 1),
     HN_ASKED("original_max_position_embeddings", HN_IS_INT, "4096", HN_COUNT),
+    HN_ASKED("rope_parameters", HN_IS_OBJECT | HN_IS_NULL, NULL, .within = hn_rope_beside_keys),
+    HN_ASKED("rope_scaling", HN_IS_OBJECT | HN_IS_NULL, NULL, .within = hn_rope_beside_keys),
+    { .to = HN_HP_rope_attn_factor, .low = 0x1p-32, .high = 0x1p32 }, /* of longrope: both sides of a score have it */
     HN_KEYS_ROPE(NULL, "10000"),
-    HN_ONLY("hidden_act", HN_IS_WORD, "silu|swish", "GGUF's phi3 knows no other", HN_ALL),
+    HN_KEY_ACTIVATION("hidden_act", "silu"),
+    HN_NEEDLESS("embd_pdrop", HN_IS_NUM, "of training alone", HN_ALL),
+    HN_NEEDLESS("resid_pdrop", HN_IS_NUM, "of training alone", .low = 0, .high = 1),
     HN_ONLY("attention_bias", HN_IS_FLAG, "false", "the class has no biases", HN_ALL),
     HN_USED("sliding_window", HN_IS_INT | HN_IS_NULL, window, NULL, HN_COUNT),
     HN_ASKED("pad_token_id", HN_IS_INT | HN_IS_NULL, "32000", HN_ALL),
@@ -62,8 +68,32 @@ static hn_status defaults(hn_hparams *hp)
     return HN_OK;
 }
 
+/* Gate above up in one matrix. */
+static hn_node *mlp(nn_build *b, hn_node *x)
+{
+    const int64_t n = b->hp->ffn[b->layer];
+    hn_node *both = nn_linear(b, x, ".ffn_up");
+    hn_node *gate = nn_columns(b, both, 0, n), *up = nn_columns(b, both, n, 2 * n);
+    return nn_linear(b, nn_gate(b, HN_ACT_SILU, gate, up), ".ffn_down");
+}
+
+static hn_node *build(nn_build *b)
+{
+    hn_node *x = nn_embed(b);
+    for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
+        const nn_attention_options attention = { .window = b->hp->window };
+        x = nn_layer_begin(b, x);
+        hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
+        x = nn_add(b, x, nn_attention(b, h, &attention));
+        h = nn_rms_norm(b, x, ".ffn_norm.weight");
+        x = nn_add(b, x, mlp(b, h));
+        x = nn_layer_end(b, x);
+    }
+    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, 0);
+}
+
 const hn_arch hn_arch_phi3 = {
     .name = "phi3", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
     .ignored = hn_decoder_ignored, .weights = weights, .tables = tables, .read_config = read_config,
-    .defaults = defaults,
+    .defaults = defaults, .build = build, .has_bf16 = true,
 };

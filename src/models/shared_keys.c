@@ -102,6 +102,12 @@ static const hn_key_row whole[] = {
 };
 const hn_key_row *const hn_rope_whole_keys[] = { whole, rope, NULL };
 
+static const hn_key_row beside[] = {
+    HN_NEEDLESS("original_max_position_embeddings", HN_IS_ANY, "the key of the same name beside rope_parameters says it", HN_ALL),
+    { 0 },
+};
+const hn_key_row *const hn_rope_beside_keys[] = { beside, rope, NULL };
+
 static const hn_key_row layered[] = {
     HN_ASKED("full_attention", HN_IS_OBJECT | HN_IS_NULL, NULL, .within = hn_rope_keys),
     HN_ASKED("sliding_attention", HN_IS_OBJECT | HN_IS_NULL, NULL, .within = hn_rope_keys),

@@ -16,6 +16,8 @@ extern const hn_key_row *const hn_rope_keys[];
 extern const hn_key_row *const hn_rope_layered_keys[];
 /* As the first, with a base that must be there. */
 extern const hn_key_row *const hn_rope_whole_keys[];
+/* As the first, of a class that has the original context length beside them. */
+extern const hn_key_row *const hn_rope_beside_keys[];
 
 #define HN_ALL     .of = NULL
 #define HN_COUNT   .low = 1, .high = 2147483647

@@ -42,6 +42,11 @@ hn_rope_spec nn_rope_spec(const nn_build *b)
     return s;
 }
 
+hn_node *nn_columns(nn_build *b, hn_node *x, int64_t begin, int64_t end)
+{
+    return hn_contiguous(b->g, hn_slice(b->g, x, 1, begin, end, 1));
+}
+
 static hn_node *split_heads(nn_build *b, hn_node *x, int64_t heads, int64_t width)
 {
     return hn_reshape(b->g, x, (hn_ints){ 3, { -1, heads, width } });
@@ -60,15 +65,31 @@ int64_t nn_window(const nn_build *b)
     return b->hp->is_sliding[b->layer] ? b->hp->window : 0;
 }
 
+/* Queries, keys and values, of one product where the model has one matrix of all. */
+static void project(nn_build *b, hn_node *x, int64_t n_q, int64_t n_k, int64_t n_v, hn_node *out[3])
+{
+    const bool is_one = nn_find(b, nn_name(b, ".attn_qkv", ".weight"));
+    hn_node *all = is_one ? nn_linear(b, x, ".attn_qkv") : NULL;
+    out[0] = is_one ? nn_columns(b, all, 0, n_q) : nn_linear(b, x, ".attn_q");
+    out[1] = is_one ? nn_columns(b, all, n_q, n_q + n_k) : nn_linear(b, x, ".attn_k");
+    out[2] = is_one ? nn_columns(b, all, n_q + n_k, n_q + n_k + n_v) : nn_linear(b, x, ".attn_v");
+}
+
 hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *o)
 {
     hn_graph *g = b->g;
     const int64_t heads = b->hp->n_head[b->layer], groups = b->hp->n_kv_head[b->layer];
     const int64_t width = hn_layer_head_dim(b->hp, b->layer);
     const int64_t value = hn_layer_value_dim(b->hp, b->layer);
-    hn_node *q = split_heads(b, nn_linear(b, x, ".attn_q"), heads, width);
-    hn_node *k = split_heads(b, nn_linear(b, x, ".attn_k"), groups, width);
-    hn_node *v = split_heads(b, nn_linear(b, x, ".attn_v"), groups, value);
+    hn_node *parts[3];
+    project(b, x, heads * width, groups * width, groups * value, parts);
+    if (o->norms_whole) {
+        parts[0] = nn_rms_norm(b, parts[0], ".attn_q_norm.weight");
+        parts[1] = nn_rms_norm(b, parts[1], ".attn_k_norm.weight");
+    }
+    hn_node *q = split_heads(b, parts[0], heads, width);
+    hn_node *k = split_heads(b, parts[1], groups, width);
+    hn_node *v = split_heads(b, parts[2], groups, value);
     if (o->norms_heads) {
         hn_node *(*norm)(nn_build *, hn_node *, const char *) =
             o->rounds_norms_once ? nn_rms_norm_once : nn_rms_norm;
@@ -141,9 +162,12 @@ hn_node *nn_geglu(nn_build *b, hn_node *x)
 
 hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises, bool rounds_weights)
 {
-    const nn_choose_options options = { .renormalises = renormalises,
-                                       .rounds_weights = rounds_weights };
-    const nn_chosen chosen = nn_choose(b, nn_linear(b, x, ".ffn_gate_inp"), &options);
+    return nn_experts_by(b, x, &(nn_choose_options){ .renormalises = renormalises, .rounds_weights = rounds_weights });
+}
+
+hn_node *nn_experts_by(nn_build *b, hn_node *x, const nn_choose_options *how)
+{
+    const nn_chosen chosen = nn_choose(b, nn_linear(b, x, ".ffn_gate_inp"), how);
     hn_node *gate = nn_linear_id(b, x, ".ffn_gate_exps", chosen.ids);
     hn_node *up = nn_linear_id(b, x, ".ffn_up_exps", chosen.ids);
     hn_node *y = nn_linear_id(b, nn_gate(b, HN_ACT_SILU, gate, up), ".ffn_down_exps", chosen.ids);

@@ -9,6 +9,7 @@ hn_node *nn_embed(nn_build *b);
 
 typedef struct nn_attention_options {
     bool norms_heads;   /* RMS norms .attn_q_norm and .attn_k_norm on every head */
+    bool norms_whole;   /* the same over all heads at once */
     bool rounds_norms_once; /* of these: nn_rms_norm_once */
     bool has_no_rope;   /* this layer's positions do not turn */
     int64_t window;     /* 0: none */
@@ -16,8 +17,11 @@ typedef struct nn_attention_options {
     float softcap;      /* 0: none */
 } nn_attention_options;
 
-/* .attn_q, .attn_k, .attn_v, rope, attention, .attn_output. */
+/* .attn_q, .attn_k, .attn_v, or .attn_qkv where the model has them in one; rope, attention, .attn_output. */
 hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *options);
+
+/* Columns begin to end of x [T, N]: of a product by matrices that lie in one. */
+hn_node *nn_columns(nn_build *b, hn_node *x, int64_t begin, int64_t end);
 
 /* Rope of the present layer, as the model's numbers say. */
 hn_rope_spec nn_rope_spec(const nn_build *b);
@@ -41,6 +45,8 @@ hn_node *nn_geglu(nn_build *b, hn_node *x);
 /* Softmax over all experts, the best, renormalised or not, their weights rounded or not; SwiGLU in
  * each; weighted sum. */
 hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises, bool rounds_weights);
+/* The same with experts chosen in any way. */
+hn_node *nn_experts_by(nn_build *b, hn_node *x, const nn_choose_options *how);
 
 /* softcap(x w^T / divisor), each unless 0; w the output matrix, or the embedding where they are
  * one. */

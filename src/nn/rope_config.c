@@ -35,7 +35,7 @@ static hn_status read_factors(const hn_config *rope, const char *key, hn_hparams
     HN_TRY(hn_config_json(rope, key, &list));
     if (!list)
         return hn_config_refuse(rope, key, HN_ERR_FORMAT, "its rope_type needs it");
-    HN_REQUIRE(hn_json_count(list) <= HN_MAX_ROPE_FACTORS &&
+    HN_REQUIRE(hn_json_count(list) > 0 && hn_json_count(list) <= HN_MAX_ROPE_FACTORS &&
                    (!hp->n_rope_factors || hp->n_rope_factors == (int)hn_json_count(list)),
                HN_ERR_FORMAT, "config.json: %s: expected one number a pair, at most %d", key,
                HN_MAX_ROPE_FACTORS);

@@ -1,4 +1,4 @@
-/* Adapters of experts in one parameter, made by PEFT: imported, they give PEFT's logits, to 1e-5 of
+/* Adapters of experts in one parameter, and of matrices in one module, made by PEFT: imported, they give PEFT's logits, to 1e-5 of
  * the largest. Reference: tools/reference/peft_fused.py. */
 #include "base/file.h"
 #include "base/json.h"
@@ -105,6 +105,9 @@ int main(int argc, char **argv)
         CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
         check_model("qwen3moe", on_all_devices(n_devices, devices));
         check_model("gemma4-moe", on_all_devices(n_devices, devices));
+        check_model("olmoe", on_all_devices(n_devices, devices));
+        check_model("granitemoe", on_all_devices(n_devices, devices));
+        check_model("phi3", on_all_devices(n_devices, devices));
         hn_devices_close(n_devices, devices);
     }
     hn_pool_free(pool);

@@ -449,10 +449,10 @@ static void check_rope(subject *s)
     ALIKE("a magnitude of 1 is none", 1, 1, { "rope.scaling.attn_factor", F, 1, 0 }, { "rope.scaling.attn_factor", F, NAN, 0 });
     OTHER("a magnitude is not nothing", 1, 1, { "rope.scaling.attn_factor", F, 1.5, 0 }, { "rope.scaling.attn_factor", F, NAN, 0 });
     if (!is_layered) /* yarn's is not of layers with a rope of their own, attn_factor is */
-        ALIKE("attn_factor multiplies yarn's", 4, 3, { "rope.scaling.type", S("yarn") }, { "rope.scaling.factor", F, 4, 0 },
+        ALIKE("attn_factor multiplies yarn's", 4, 4, { "rope.scaling.type", S("yarn") }, { "rope.scaling.factor", F, 4, 0 },
           { "rope.scaling.yarn_attn_factor", F, NAN, 0 }, { "rope.scaling.attn_factor", F, 1.5, 0 },
           { "rope.scaling.type", S("yarn") }, { "rope.scaling.factor", F, 4, 0 },
-          { "rope.scaling.yarn_attn_factor", F, (has_multiplier ? 1 : 1 + 0.1 * hn_math_log(4)) * 1.5, 0 });
+          { "rope.scaling.yarn_attn_factor", F, (has_multiplier ? 1 : 1 + 0.1 * hn_math_log(4)) * 1.5, 0 }, { "rope.scaling.attn_factor", F, NAN, 0 });
     ALIKE("yarn's ramp is 32 to 1", 4, 4, { "rope.scaling.type", S("yarn") }, { "rope.scaling.factor", F, 4, 0 },
           { "rope.scaling.yarn_beta_fast", F, NAN, 0 }, { "rope.scaling.yarn_beta_slow", F, NAN, 0 },
           { "rope.scaling.type", S("yarn") }, { "rope.scaling.factor", F, 4, 0 },
@@ -563,6 +563,7 @@ int main(int argc, char **argv)
         "llama",      "llama-tied", "mistral", "mixtral",  "qwen2",       "qwen3",      "qwen3moe",     "gemma2",
         "gemma3",     "gemma3n",    "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss", "gpt2",        "phi3",
         "olmoe",      "deepseek-v2", "deepseek-v3", "smollm3", "granite",  "granitemoe", "bert",
+        "granitemoe-shared", "phi4-mini",
     };
     static char names[MAX_NAMES][64];
     const hn_device_options open = { .n_threads = 1 };

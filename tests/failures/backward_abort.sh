@@ -13,12 +13,12 @@ while [ $i -lt 12 ]; do
     i=$((i + 1))
 done >"$dir/data.jsonl"
 all="llama llama-tied mistral mixtral mixtral-top4 qwen2 qwen3 qwen3moe gemma2 gemma3 gemma4-dense gemma4-moe gemma4-e gpt-oss
-    smollm3 granite deepseek-v2 deepseek-v2-groups deepseek-v3"
+    smollm3 granite olmoe granitemoe granitemoe-shared phi3 phi4-mini deepseek-v2 deepseek-v2-groups deepseek-v3"
 other_ways="llama mixtral gemma4-e gpt-oss deepseek-v3"
 [ "${3:-}" = --quick ] && all="llama-tied mixtral-top4 gemma4-e gpt-oss" other_ways=gemma4-e
 for model in $all; do
     rate=5e-3
-    [ "$model" = granite ] && rate=5e-2 # its logits are divided by eight
+    case $model in granite*) rate=5e-2 ;; esac # their logits are divided by four to eight
     "$hone" train "$models/$model" --data "$dir/data.jsonl" --plain --out "$dir/$model" --steps 20 --batch 6 --rate $rate \
         --rank 4 >"$dir/out" 2>&1 || { cat "$dir/out"; fail "$model: training"; }
     first=$(head -n 1 "$dir/$model/metrics.jsonl" | sed 's/.*"loss":\([0-9.]*\).*/\1/')

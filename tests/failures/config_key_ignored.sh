@@ -66,6 +66,34 @@ printf '{"ids": [%s]}\n' "$(yes 5 | head -65 | tr '\n' ',' | sed 's/,$//')" >ids
 refuses 'expected at most 64 tokens' "$hone" train m --data ids.jsonl --out r --steps 1 --batch 1
 refuses 'rope has other numbers beyond 64' "$hone" train m --data ids.jsonl --out r --steps 1 --batch 1 --too-long allow
 
+copy olmoe
+put 's/"norm_topk_prob": false/"norm_topk_prob": true/; s/"rms_norm_eps": 1e-05/"rms_norm_eps": 0.125/'
+rm -f w.npy g.npy w.gguf
+quietly logits m w.npy
+quietly "$hone" convert m w.gguf --type f32
+quietly logits w.gguf g.npy
+cmp -s w.npy g.npy || fail "olmoe's norm of the experts' weights or its epsilon is lost by convert"
+# phi3's long factors are of all positions of a longer sequence: one token would have two answers.
+copy phi3
+cp c.json m/config.json
+rm -f p.gguf g.npy w.npy
+quietly "$hone" convert m p.gguf --type f32
+for model in m p.gguf; do
+    rm -f x.npy
+    quietly "$hone" logits $model --tokens "$(yes 5 | head -64 | tr '\n' ',' | sed 's/,$//')" --out x.npy
+    refuses 'the model was made for 64' "$hone" logits $model --tokens "$(yes 5 | head -65 | tr '\n' ',' | sed 's/,$//')" --out w.npy
+    refuses 'a context of 65 tokens: the model was made for 64' "$hone" run $model --prompt a --context 65 --count 1
+    refuses 'expected at most 64 tokens' "$hone" train $model --data ids.jsonl --out r --steps 1 --batch 1
+    refuses 'rope has other numbers beyond 64' "$hone" train $model --data ids.jsonl --out r --steps 1 --batch 1 --too-long allow
+done
+LC_ALL=C sed 's/rope.scaling.original_context_length/rope.scaling.original_context_lengtx/' p.gguf >o.gguf # the context is it
+printf '{"ids": [%s]}\n' "$(yes 5 | head -257 | tr '\n' ',' | sed 's/,$//')" >more.jsonl
+refuses 'rope has other numbers beyond 256' "$hone" train o.gguf --data more.jsonl --out r --steps 1 --batch 1 --too-long allow \
+    --ignore phi3.rope.scaling.original_context_lengtx
+rm -f x.npy
+LC_ALL=C tr -d '\n' <c.json | sed 's/"long_factor": \[[^]]*\]/"long_factor": []/' >m/config.json
+refuses 'long_factor: expected one number a pair' logits m x.npy
+
 # GGUF: keys of the architecture that no row knows.
 quietly "$hone" convert "$models/llama" k.gguf --type f32
 LC_ALL=C sed 's/llama.rope.freq_base/llama.rope.freq_bass/' k.gguf >bad.gguf

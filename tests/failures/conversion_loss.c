@@ -510,6 +510,7 @@ int main(int argc, char **argv)
         "llama", "llama-tied", "mistral", "mixtral", "qwen2", "qwen3", "qwen3moe", "gemma2", "gemma3", "gemma3n",
         "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss", "gpt2", "phi3", "olmoe", "deepseek-v2", "deepseek-v3",
         "smollm3", "granite", "granitemoe", "bert",
+        "granitemoe-shared", "phi4-mini",
     };
     const hn_device_options open = { .n_threads = 1 };
     int computed = 0, generated = 0;

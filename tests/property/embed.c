@@ -393,7 +393,8 @@ static void check_refused(void)
 int main(int argc, char **argv)
 {
     static const char *const names[] = { "llama", "llama-tied", "mistral", "mixtral", "qwen2", "qwen3", "qwen3moe", "gemma2", "gemma3",
-                                         "gemma4-e", "gemma4-moe", "gpt-oss", "smollm3", "granite", "deepseek-v3" };
+                                         "gemma4-e", "gemma4-moe", "gpt-oss", "smollm3", "granite",
+                                         "olmoe", "granitemoe-shared", "phi3", "phi4-mini", "deepseek-v3" };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     static const char *const names[] = { "llama",   "mistral",  "mixtral",    "qwen2",
                                          "qwen3",   "qwen3moe", "gemma2",     "gemma3",
                                          "gemma4-e", "gemma4-moe", "gpt-oss",  "smollm3",
-                                         "granite" };
+                                         "granite", "olmoe", "granitemoe-shared", "phi3", "phi4-mini" };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     const hn_device_options open = { .n_threads = 2 };

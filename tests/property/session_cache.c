@@ -345,13 +345,18 @@ static void check_committed(const char *name)
         with_devices(&s, check_plain, !strcmp(name, "mistral"));
 }
 
-/* Heads of the committed models are narrower than a block. */
-static void check_random(const char *arch, const char *keys)
+static void check_random_by(const char *arch, const char *keys, void (*check)(subject *s, bool flag), bool flag)
 {
     subject s = { 0 };
     check_group(arch);
     if (CHECK_OK(random_model_open(&heap, arch, keys, 5, &s.model)))
-        with_devices(&s, check_blocks, false);
+        with_devices(&s, check, flag);
+}
+
+/* Heads of the committed models are narrower than a block. */
+static void check_random(const char *arch, const char *keys)
+{
+    check_random_by(arch, keys, check_blocks, false);
 }
 
 static void check_refusals(void)
@@ -379,7 +384,8 @@ int main(int argc, char **argv)
     static const char *const names[] = { "llama",    "mistral",    "mixtral-top4", "qwen2",
                                          "qwen3",    "qwen3moe",   "gemma2",       "gemma3",
                                          "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss",
-                                         "smollm3",  "granite",    "deepseek-v2" };
+                                         "smollm3",  "granite",
+                                         "olmoe",    "granitemoe-shared", "deepseek-v2" };
     const char *dir = getenv("TMPDIR");
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
@@ -389,6 +395,8 @@ int main(int argc, char **argv)
     for (size_t i = is_quick; i < sizeof names / sizeof *names; i += is_quick ? 3 : 1)
         check_committed(names[i]);
     if (!is_quick) {
+        check_random_by("phi3", "embedding_length=128 attention.sliding_window=20", check_plain, true); /* the committed ones are longrope: 64 tokens */
+        check_random_by("phi3", "embedding_length=128", check_plain, false);
         check_random("llama", "");
         check_random("qwen3", "attention.head_count_kv=4");
     }

@@ -43,6 +43,14 @@ CASES = [
     ("mixtral", "attn,experts,router"),
     ("gemma4-moe", "attn,mlp,experts,router"),
     ("gemma4-e", "attn,mlp"),
+    ("phi3", "attn,mlp"),
+    ("phi3", "attn:dora,mlp:dora"),
+    ("phi3", "attn_qkv:r=3,ffn_up:r=2,norm:full"),
+    ("phi4-mini", "attn,mlp,embed"),
+    ("olmoe", "attn,experts,router"),
+    ("olmoe", "attn,norm:full"),
+    ("granitemoe", "attn,experts,router"),
+    ("granitemoe-shared", "attn,experts"),
     ("gemma3", "attn,norm:full"),
 ]
 

@@ -116,6 +116,13 @@ MODELS = {
                              short_factor=[1.0, 1.1, 1.2, 1.3], long_factor=[1.0, 2.0, 3.0, 4.0],
                              original_max_position_embeddings=64),
         tie_word_embeddings=False))),
+    # a part of each head turns, a tied head, no window
+    "phi4-mini": lambda: (T.Phi3ForCausalLM, T.Phi3Config(**base(
+        original_max_position_embeddings=64,
+        rope_parameters=rope(rope_type="longrope", partial_rotary_factor=0.75,
+                             short_factor=[1.0, 1.3, 1.7], long_factor=[1.0, 2.0, 3.0],
+                             original_max_position_embeddings=64),
+        tie_word_embeddings=True))),
     "olmoe": lambda: (T.OlmoeForCausalLM, T.OlmoeConfig(**base(
         num_experts=4, num_experts_per_tok=2, rope_parameters=rope(),
         tie_word_embeddings=False))),
@@ -148,6 +155,11 @@ MODELS = {
         num_local_experts=4, num_experts_per_tok=2, attention_multiplier=0.125,
         embedding_multiplier=12.0, residual_multiplier=0.22, logits_scaling=6.0,
         rope_parameters=rope(), tie_word_embeddings=True))),
+    # a residual that is as large as what is added to it: every rounding of the experts shows
+    "granitemoe-shared": lambda: (T.GraniteMoeSharedForCausalLM, T.GraniteMoeSharedConfig(**base(
+        num_local_experts=4, num_experts_per_tok=3, shared_intermediate_size=20, head_dim=16,
+        attention_multiplier=0.3, embedding_multiplier=2.0, residual_multiplier=0.9,
+        logits_scaling=4.0, rope_parameters=rope(), tie_word_embeddings=False))),
     "bert": lambda: (T.BertModel, T.BertConfig(
         vocab_size=331, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
         intermediate_size=48, max_position_embeddings=64, type_vocab_size=2)),
