@@ -270,6 +270,8 @@ static hn_status add_whole(export *ex, const hn_arch_tensor *t, const hn_weight_
     const size_t n = t->spec->hf ? strlen(t->spec->hf) : 0;
     char module[HN_TENSOR_NAME];
     HN_TRY(check_type(ex, e));
+    if (t->spec->how & HN_W_TRANSPOSE)
+        return refuse(ex, e->name, "its rows are columns there, and only a low-rank change of it can be said");
     if (n < 7 || strcmp(t->spec->hf + n - 7, ".weight") || t->spec->how & ~known || t->rank > 2)
         return refuse(ex, e->name, "PEFT saves modules whole, and this is part of one");
     if (hn_adapter_is_embedding(t) && ex->base.hp->is_tied)

@@ -210,7 +210,8 @@ static hn_status read_all(reader *r)
 hn_status hn_reference_read(hn_reference *out, hn_heap *heap, const char *path,
                             const hn_hparams *hp)
 {
-    *out = (hn_reference){ .heap = heap, .n_layer = hp->n_layer, .width = hp->width,
+    const int64_t streams = hp->altup_inputs ? hp->altup_inputs : 1; /* one after the other */
+    *out = (hn_reference){ .heap = heap, .n_layer = hp->n_layer, .width = streams * hp->width,
                            .n_vocab = hp->n_vocab, .n_expert = hp->n_expert };
     reader r = { .out = out, .path = path };
     const hn_status status = read_all(&r);

@@ -94,12 +94,6 @@ static hn_status defaults(hn_hparams *hp)
     return HN_OK;
 }
 
-static hn_node *layer_norm(nn_build *b, hn_node *x, const char *name)
-{
-    return hn_layer_norm(b->g, x, nn_want(b, nn_name(b, name, ".weight")),
-                         nn_want(b, nn_name(b, name, ".bias")), (float)b->hp->norm_eps);
-}
-
 static hn_node *attention(nn_build *b, hn_node *x)
 {
     hn_graph *g = b->g;
@@ -121,11 +115,11 @@ static hn_node *build(nn_build *b)
                                 (hn_ints){ 1, { b->hp->width } });
     hn_node *x = hn_add(g, nn_embed(b), first);
     x = hn_add(g, x, hn_gather(g, nn_want(b, "position_embd.weight"), b->positions));
-    x = layer_norm(b, x, "token_embd_norm");
+    x = nn_layer_norm(b, x, "token_embd_norm");
     for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
-        x = layer_norm(b, hn_add(g, attention(b, x), x), ".attn_output_norm");
+        x = nn_layer_norm(b, hn_add(g, attention(b, x), x), ".attn_output_norm");
         hn_node *h = nn_activate(b, HN_ACT_GELU, nn_linear(b, x, ".ffn_up"));
-        x = layer_norm(b, hn_add(g, nn_linear(b, h, ".ffn_down"), x), ".layer_output_norm");
+        x = nn_layer_norm(b, hn_add(g, nn_linear(b, h, ".ffn_down"), x), ".layer_output_norm");
     }
     return x;
 }

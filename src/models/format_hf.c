@@ -213,7 +213,7 @@ static hn_status take_source(hn_model *m, size_t i, hn_taken *taken, bool *is_fo
                       .is_rounded = !(m->tensors[i].spec->how & HN_W_CONSTANT) };
     hn_status status = hn_type_make(&w->type, kept_type(&source), m->tensors[i].rank,
                                     m->tensors[i].dim);
-    const unsigned moved = ~(unsigned)(HN_W_PERMUTE | HN_W_F32 | HN_W_PAD);
+    const unsigned moved = ~(unsigned)(HN_W_PERMUTE | HN_W_F32 | HN_W_PAD | HN_W_PAD_FIRST);
     const bool is_whole = source.n_parts == 1 && !(source.want.spec->how & moved) &&
                           w->type.dtype == hn_source_dtype(&source) &&
                           source.parts[0]->bytes == hn_type_bytes(&w->type);

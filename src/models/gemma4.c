@@ -1,6 +1,7 @@
 /* gemma4: gemma3's frame with plain gains, full layers of wider heads whose values may be their
  * raw keys, layers that share the keys of others, per-layer embeddings, and experts beside the
  * dense branch. */
+#include "models/gemma_layers.h"
 #include "models/models.h"
 #include "nn/blocks.h"
 
@@ -286,19 +287,6 @@ static hn_status defaults(hn_hparams *hp)
     return HN_OK;
 }
 
-/* The layer whose keys and values this one uses: its own, or the last of its kind that has any. */
-static int source_layer(const hn_hparams *hp, int layer)
-{
-    const int own = (int)(hp->n_layer - hp->n_shared_kv);
-    int source = layer;
-    for (int i = layer >= own ? own - 1 : -1; i >= 0; i--)
-        if (hp->is_sliding[i] == hp->is_sliding[layer]) {
-            source = i;
-            break;
-        }
-    return source;
-}
-
 /* Of a full layer the first pairs turn, as many as rope_freqs.weight divides by one number; the
  * rest stand still. Where it holds anything else, they are divisors. */
 static hn_rope_spec rope_spec(nn_build *b, hn_node **divisors)
@@ -354,7 +342,7 @@ static hn_node *attention(nn_build *b, hn_node *x, nn_keys *made)
 {
     hn_graph *g = b->g;
     const int64_t heads = b->hp->n_head[b->layer], width = hn_layer_head_dim(b->hp, b->layer);
-    const int source = source_layer(b->hp, b->layer);
+    const int source = hn_gemma_source_layer(b->hp, b->layer);
     hn_node *divisors;
     const hn_rope_spec spec = rope_spec(b, &divisors);
     if (source == b->layer)
@@ -394,46 +382,20 @@ static hn_node *feed_forward(nn_build *b, hn_node *r)
     return nn_add(b, r, nn_rms_norm_once(b, y, ".post_ffw_norm.weight"));
 }
 
-/* [T, L, P]: of every layer a look-up of the token and a projection of its embedding. */
-static hn_node *per_layer_inputs(nn_build *b, hn_node *x)
-{
-    hn_graph *g = b->g;
-    const hn_hparams *hp = b->hp;
-    const hn_ints shape = { 3, { -1, hp->n_layer, hp->ple_width } };
-    hn_node *looked = hn_gather(g, nn_want(b, "per_layer_token_embd.weight"), b->tokens);
-    if (looked->type.dtype != HN_F32)
-        looked = hn_cast(g, looked, HN_F32);
-    looked = nn_scale(b, looked, nn_constant(b, sqrt((double)hp->ple_width)));
-    hn_node *own = nn_linear(b, x, "per_layer_model_proj");
-    own = nn_scale(b, own, (float)(1 / sqrt((double)hp->width)));
-    own = nn_rms_norm_once(b, hn_reshape(g, own, shape), "per_layer_proj_norm.weight");
-    return nn_scale(b, nn_add(b, own, hn_reshape(g, looked, shape)), (float)sqrt(0.5));
-}
-
-static hn_node *add_per_layer(nn_build *b, hn_node *x, hn_node *inputs)
-{
-    hn_graph *g = b->g;
-    hn_node *own = hn_contiguous(g, hn_slice(g, inputs, 1, b->layer, b->layer + 1, 1));
-    own = hn_reshape(g, own, (hn_ints){ 2, { -1, b->hp->ple_width } });
-    own = nn_layer_own(b, own);
-    hn_node *y = nn_mul(b, nn_activate(b, HN_ACT_GELU_TANH, nn_linear(b, x, ".inp_gate")), own);
-    return nn_add(b, x, nn_rms_norm_once(b, nn_linear(b, y, ".proj"), ".post_norm.weight"));
-}
-
 static hn_node *build(nn_build *b)
 {
     hn_graph *g = b->g;
     const hn_hparams *hp = b->hp;
     nn_keys *made = hn_graph_alloc(g, (size_t)hp->n_layer * sizeof *made);
     hn_node *x = nn_scale(b, nn_embed(b), nn_constant(b, sqrt((double)hp->width)));
-    hn_node *inputs = hp->ple_width ? per_layer_inputs(b, x) : NULL;
+    hn_node *inputs = hp->ple_width ? hn_gemma_layer_inputs(b, x, (float)(1 / sqrt((double)hp->width)), (float)sqrt(0.5)) : NULL;
     for (b->layer = 0; made && b->layer < hp->n_layer; b->layer++) {
         x = nn_layer_begin(b, x);
         hn_node *h = attention(b, nn_rms_norm_once(b, x, ".attn_norm.weight"), made);
         x = nn_add(b, x, nn_rms_norm_once(b, h, ".post_attention_norm.weight"));
         x = feed_forward(b, x);
         if (inputs)
-            x = add_per_layer(b, x, inputs);
+            x = nn_add(b, x, hn_gemma_layer_change(b, x, inputs));
         x = nn_mul(b, x, nn_want(b, ".layer_output_scale.weight"));
         x = nn_layer_end(b, x);
     }

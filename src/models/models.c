@@ -112,7 +112,9 @@ static bool has_row(const hn_config *c, const char *name)
 /* 0 where it is what the table says of an absent key. */
 static hn_status read_activation(const hn_config *c, hn_hparams *hp)
 {
-    const char *key = has_row(c, "hidden_activation") ? "hidden_activation" : "hidden_act";
+    const char *key = has_row(c, "hidden_activation")     ? "hidden_activation"
+                      : has_row(c, "activation_function") ? "activation_function"
+                                                          : "hidden_act";
     const char *word;
     if (!has_row(c, key))
         return HN_OK;

@@ -25,6 +25,8 @@ hn_node *nn_columns(nn_build *b, hn_node *x, int64_t begin, int64_t end);
 
 /* Rope of the present layer, as the model's numbers say. */
 hn_rope_spec nn_rope_spec(const nn_build *b);
+/* Its divisors, or NULL: those of llama3, and longrope's of short sequences; layers with a rope of their own have none. */
+hn_node *nn_rope_divisors(nn_build *b);
 
 /* What its frequencies are divided by: llama3's, or longrope's of short sequences; NULL where there are none, as of
  * layers with a rope of their own. */

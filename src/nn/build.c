@@ -84,32 +84,32 @@ void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
         b->step = hn_graph_leaf(g, HN_LEAF_STEP, "step", HN_I32, 0, NULL);
     }
 }
-static hn_node *given(nn_build *b, const char *name, int64_t width)
+
+static hn_node *given(nn_build *b, const char *name, hn_node *like)
 {
-    const int64_t dim[2] = { hn_extent_dim(b->tokens_extent), width };
-    return hn_graph_leaf(b->g, HN_LEAF_INPUT, nn_name(b, name, ""), HN_F32, 2, dim);
+    return hn_graph_leaf(b->g, HN_LEAF_INPUT, nn_name(b, name, ""), HN_F32, like->type.rank, like->type.dim);
 }
 
 hn_node *nn_layer_begin(nn_build *b, hn_node *x)
 {
-    if (!b->layers)
+    if (!b->layers || hn_is_poison(b->g, x))
         return x;
     nn_layer *layer = &b->layers[b->layer];
     layer->in = x;
     if (b->o.feeds_layers)
-        layer->given = given(b, ".in", b->hp->width);
+        layer->given = given(b, ".in", x);
     return layer->given ? layer->given : x;
 }
 
 hn_node *nn_layer_end(nn_build *b, hn_node *x)
 {
     x = hn_graph_boundary(b->g, x);
-    if (!b->layers)
+    if (!b->layers || hn_is_poison(b->g, x))
         return x;
     b->layers[b->layer].out = x;
     if (!b->o.feeds_layers || b->layer + 1 < b->hp->n_layer)
         return x;
-    return b->layers[b->layer + 1].given = given(b, "head.in", b->hp->width);
+    return b->layers[b->layer + 1].given = given(b, "head.in", x);
 }
 
 hn_node *nn_layer_own(nn_build *b, hn_node *x)
@@ -119,7 +119,7 @@ hn_node *nn_layer_own(nn_build *b, hn_node *x)
     nn_layer *layer = &b->layers[b->layer];
     layer->own_in = x;
     if (b->o.feeds_layers)
-        layer->own_given = given(b, ".own_in", x->type.dim[1]);
+        layer->own_given = given(b, ".own_in", x);
     return layer->own_given ? layer->own_given : x;
 }
 

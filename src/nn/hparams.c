@@ -86,6 +86,9 @@ hn_status hn_hparams_check_length(const hn_hparams *hp, int64_t n)
     HN_REQUIRE(hp->rope_limit <= 0 || n <= hp->rope_limit, HN_ERR_UNSUPPORTED,
                "a sequence of %lld tokens: rope has other numbers beyond %lld", (long long)n,
                (long long)hp->rope_limit);
+    HN_REQUIRE(!hp->has_table || n <= hp->n_ctx, HN_ERR_UNSUPPORTED,
+               "a sequence of %lld tokens: the model learned %lld positions", (long long)n,
+               (long long)hp->n_ctx);
     return HN_OK;
 }
 

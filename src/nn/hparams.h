@@ -57,6 +57,7 @@ typedef struct hn_hparams {
     bool has_attn_bias, has_mlp_bias; /* the class's linear layers have biases */
     bool biases_may_miss;             /* GGUF: some of a layer's */
     bool has_no_rope[HN_MAX_LAYERS];  /* layers whose positions do not turn */
+    bool has_table; /* positions are learned: of n_ctx, and there are no more */
     int64_t laurel_rank;  /* gemma3n */
     int64_t n_token_type; /* bert: segment embeddings */
 } hn_hparams;
@@ -85,7 +86,7 @@ int64_t hn_hparams_longest(const hn_hparams *hp);
 /* The longest that is taken where nobody says: 4096, or that if it is less. */
 int64_t hn_hparams_usual_context(const hn_hparams *hp);
 /* HN_ERR_UNSUPPORTED where a sequence of n tokens would turn by other numbers than these: longrope's
- * long factors, dynamic rope's base. */
+ * long factors, dynamic rope's base; or has tokens beyond the positions that were learned. */
 hn_status hn_hparams_check_length(const hn_hparams *hp, int64_t n);
 
 /* What every reader checks before anything is divided. `name` begins messages. */

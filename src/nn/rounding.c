@@ -103,6 +103,12 @@ hn_node *nn_rms_norm_once(nn_build *b, hn_node *x, const char *name)
     return nn_round(b, hn_rms_norm(b->g, x, gain, (float)b->hp->rms_eps));
 }
 
+hn_node *nn_layer_norm(nn_build *b, hn_node *x, const char *name)
+{
+    hn_node *gain = nn_want(b, nn_name(b, name, ".weight")), *bias = nn_want(b, nn_name(b, name, ".bias"));
+    return nn_round(b, hn_layer_norm(b->g, x, gain, bias, (float)b->hp->norm_eps));
+}
+
 /* ---- attention ---- */
 
 /* [T, H, D] as [H, T, D], or back. */

@@ -48,6 +48,9 @@ hn_node *nn_rms_norm(nn_build *b, hn_node *x, const char *name);
 /* Gemma's and gpt-oss's: rounded after the gain alone. NULL: no gain. */
 hn_node *nn_rms_norm_once(nn_build *b, hn_node *x, const char *name_or_null);
 
+/* LayerNorm: `name`.weight and .bias, rounded at the end alone. */
+hn_node *nn_layer_norm(nn_build *b, hn_node *x, const char *name);
+
 /* Cosines and sines are rounded, so are both products and their sum. `x` [T, H, D]; the first columns of a head turn.
  * Angles of one spec and its divisors are made once, for all layers and builds of the graph. */
 hn_node *nn_rope(nn_build *b, hn_node *x, hn_node *divisors, const hn_rope_spec *spec);

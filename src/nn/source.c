@@ -55,7 +55,7 @@ static hn_status check_part(const hn_source *s, const hn_weight_entry *part)
     const int rank = part_dims(s, dim);
     bool fits = part->type.rank == rank;
     if (s->how & HN_W_PAD && s->hp->n_ple_vocab && strstr(s->want.gguf, "per_layer"))
-        dim[0] = s->hp->n_ple_vocab; /* the rest of GGUF's rows are zero */
+        dim[0] = s->hp->n_ple_vocab; /* the rest of GGUF's rows are zero, or the first */
     for (int i = 0; i < rank && fits; i++)
         fits = part->type.dim[i] == dim[i];
     char expected[160] = "", found[160] = "";
@@ -235,13 +235,16 @@ static line find_line(const hn_source *s, int64_t row)
     if (is_vector(s))
         return find_vector(s, row);
     const int64_t n = s->want.dim[s->want.rank - 2], columns = s->row_elements;
-    const int64_t matrix = row / n, i = source_row(s, row % n, n);
+    const int64_t matrix = row / n;
+    int64_t i = source_row(s, row % n, n);
     const bool is_half = how & (HN_W_FIRST | HN_W_SECOND | HN_W_EVEN | HN_W_ODD);
     const int64_t source_rows = is_half ? 2 * n : n;
     line found = { how & HN_W_STACK ? (int)matrix : 0, 0, 1 };
     const int64_t base = how & HN_W_STACK ? 0 : matrix * source_rows * columns;
-    if (how & HN_W_PAD && i >= s->parts[0]->type.dim[0])
-        found.part = -1;
+    if (how & HN_W_PAD && i >= s->parts[0]->type.dim[0]) {
+        found.part = how & HN_W_PAD_FIRST ? 0 : -1;
+        i = how & HN_W_PAD_FIRST ? 0 : i;
+    }
     if (how & HN_W_TRANSPOSE) {
         found.first = base + i;
         found.stride = source_rows;

@@ -59,6 +59,9 @@ static const shape shapes[] = {
     { "gemma4", { .name = "gemma4, keys of other layers", .n_sequences = 2, .length = { 9, 14 }, .seed = 13,
       .vocab = 40, .width = 16, .n_layer = 12, .n_head = 2, .n_kv_head = 1, .head_dim = 8,
       .ffn = 24, .window = 5, .settings = { "kv_shared=6" }, .targets = "all:full" } },
+    { "gemma3n", { .name = "gemma3n, keys of other layers", .n_sequences = 2, .length = { 9, 14 }, .seed = 14,
+      .vocab = 40, .width = 16, .n_layer = 11, .n_head = 2, .n_kv_head = 1, .head_dim = 8,
+      .ffn = 96, .window = 5, .settings = { "kv_shared=4" }, .targets = "all:full" } },
 };
 /* clang-format on */
 

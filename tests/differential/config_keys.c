@@ -254,6 +254,7 @@ int main(int argc, char **argv)
         "gemma3", "gemma4-e",   "gemma4-moe", "gemma4-dense", "gpt-oss", "smollm3", "granite",  "bert",
         "deepseek-v2", "deepseek-v2-groups", "deepseek-v3",
         "olmoe", "granitemoe", "granitemoe-shared", "phi3", "phi4-mini",
+        "gpt2",   "gemma3n",
     };
     const hn_device_options open = { .n_threads = 1 };
     const char *only = NULL;

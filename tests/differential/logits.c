@@ -146,7 +146,7 @@ int main(int argc, char **argv)
     static const char *const names[] = {
         "llama", "llama-tied", "mistral", "mixtral", "mixtral-top4", "qwen2",
         "qwen3", "qwen3moe", "gemma2", "gemma3", "gemma4-e", "gemma4-moe",
-        "gemma4-dense", "gpt-oss", "smollm3", "granite",
+        "gemma4-dense", "gpt-oss", "smollm3", "granite", "gpt2", "gemma3n",
         "olmoe", "granitemoe", "granitemoe-shared", "phi3", "phi4-mini",
         "deepseek-v2", "deepseek-v2-groups", "deepseek-v3",
         "bert", /* of which the last hidden states */

@@ -13,7 +13,7 @@ while [ $i -lt 12 ]; do
     i=$((i + 1))
 done >"$dir/data.jsonl"
 all="llama llama-tied mistral mixtral mixtral-top4 qwen2 qwen3 qwen3moe gemma2 gemma3 gemma4-dense gemma4-moe gemma4-e gpt-oss
-    smollm3 granite olmoe granitemoe granitemoe-shared phi3 phi4-mini deepseek-v2 deepseek-v2-groups deepseek-v3"
+    smollm3 granite gpt2 gemma3n olmoe granitemoe granitemoe-shared phi3 phi4-mini deepseek-v2 deepseek-v2-groups deepseek-v3"
 other_ways="llama mixtral gemma4-e gpt-oss deepseek-v3"
 [ "${3:-}" = --quick ] && all="llama-tied mixtral-top4 gemma4-e gpt-oss" other_ways=gemma4-e
 for model in $all; do
@@ -39,6 +39,4 @@ for model in $other_ways; do
 done
 "$hone" train "$models/bert" --data "$dir/data.jsonl" --plain --out "$dir/bert" >"$dir/out" 2>&1 && fail "bert was trained"
 grep -q 'embeds' "$dir/out" || { cat "$dir/out"; fail "bert: refused, but not by name"; }
-"$hone" train "$models/gpt2" --data "$dir/data.jsonl" --plain --out "$dir/gpt2" >"$dir/out" 2>&1 && fail "gpt2 was trained"
-grep -q 'gpt2' "$dir/out" || { cat "$dir/out"; fail "gpt2: refused, but not by name"; }
-echo "$((n + 2)) passed, 0 failed, 0 skipped"
+echo "$((n + 1)) passed, 0 failed, 0 skipped"

@@ -30,4 +30,18 @@ takes "$hone" show-tokens m.gguf d.jsonl --too-long allow --examples 0
 grep -q 'longest 8[0-9]$' out || { cat out; fail "allow keeps all"; }
 takes "$hone" eval m.gguf --data d.jsonl --too-long allow
 refuses 'expected no --max-length with it' "$hone" eval m.gguf --data d.jsonl --too-long allow --max-length 99
+
+# Positions that were learned end with their table: nothing lets a sequence go on beyond it.
+"$hone" new gpt2 --first spread t.gguf context=64 >/dev/null 2>&1 || fail "hone new gpt2"
+beyond='a sequence of [0-9]* tokens: the model learned 64 positions'
+learned() { "$@" >out 2>err && fail "$*: taken"; grep -q "$beyond" err || { cat err; fail "$*: no word of positions"; }; n=$((n + 1)); }
+learned "$hone" eval t.gguf --data d.jsonl --too-long allow
+learned "$hone" train t.gguf --data d.jsonl --out beyond --too-long allow
+made='a context of 65 tokens: the model was made for 64'
+for command in "run t.gguf --prompt one" "run t.gguf --prompt one --draft t.gguf" "serve t.gguf --port 0"; do
+    refuses "$made" "$hone" $command --context 65
+done
+refuses 'made for 64' "$hone" logits t.gguf --tokens "$ids" --out t.npy
+takes "$hone" logits t.gguf --tokens "${ids%,65}" --out t.npy
+takes "$hone" train t.gguf --data d.jsonl --out within --too-long keep-start --steps 1 --rank 2
 echo "$n passed, 0 failed, 0 skipped"

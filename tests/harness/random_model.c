@@ -4,6 +4,7 @@
 #include "base/os/process.h"
 #include "base/pool.h"
 #include "convert/random_model.h"
+#include "prove/instance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ hn_status random_model_open(hn_heap *heap, const char *arch, const char *keys, u
     if (!hp)
         return HN_ERR_MEMORY;
     begin(hp);
+    hp->has[HN_HP_rope_dim] = hn_arch_takes(o.arch, HN_HP_rope_dim);
     hn_status status = set_keys(&o, hp, keys);
     if (status == HN_OK)
         status = o.arch->defaults(hp);

@@ -393,7 +393,7 @@ static void check_refused(void)
 int main(int argc, char **argv)
 {
     static const char *const names[] = { "llama", "llama-tied", "mistral", "mixtral", "qwen2", "qwen3", "qwen3moe", "gemma2", "gemma3",
-                                         "gemma4-e", "gemma4-moe", "gpt-oss", "smollm3", "granite",
+                                         "gemma4-e", "gemma4-moe", "gpt-oss", "smollm3", "granite", "gpt2", "gemma3n",
                                          "olmoe", "granitemoe-shared", "phi3", "phi4-mini", "deepseek-v3" };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);

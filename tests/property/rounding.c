@@ -8,6 +8,7 @@
 #include "tests/harness/check.h"
 
 #include <math.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,8 @@ static hn_status differentiate(run *r, const hn_reference *ref)
 {
     hn_graph *g = r->c.g;
     const nn_build *b = &r->c.build;
-    const int64_t dim[2] = { hn_extent_dim(b->tokens_extent), ref->width };
-    hn_node *factors = hn_graph_leaf(g, HN_LEAF_INPUT, "factors", HN_F32, 2, dim), *loss = NULL;
+    const hn_type *like = &b->layers[0].out->type; /* [T, C], or of streams [T, A, C] */
+    hn_node *factors = hn_graph_leaf(g, HN_LEAF_INPUT, "factors", HN_F32, like->rank, like->dim), *loss = NULL;
     hn_node *inputs[MOST_LAYERS];
     for (int64_t i = 0; i < ref->n_layer; i++) {
         hn_node *part = hn_sum_to(g, hn_mul(g, factors, b->layers[i].out), hn_graph_scalar(g, 0),
@@ -93,9 +94,18 @@ static void free_run(run *r)
     hn_free(&heap, r->segments);
 }
 
-static void compare(const run *plain, const run *rounded, int64_t n_layer)
+/* Where gates beyond a bound are cut off, the rounding of one of them turns a whole gradient: such layers are left to
+ * `hone prove`, which takes both sides of a kink in f32. */
+static bool is_cut(const hn_hparams *hp, int64_t layer)
 {
-    for (int64_t i = 0; i < n_layer; i++) {
+    return layer < hp->n_sparsity && hp->sparsity[layer] > -HUGE_VAL;
+}
+
+static void compare(const run *plain, const run *rounded, const hn_hparams *hp)
+{
+    for (int64_t i = 0; i < hp->n_layer; i++) {
+        if (is_cut(hp, i))
+            continue;
         hn_tensor a, b;
         double error = 0, size = 0;
         if (!CHECK_OK(hn_program_result(plain->c.program, (int)i, &a)) ||
@@ -129,7 +139,7 @@ static void check_model(const char *name)
         make_inputs(&rounded, &ref);
         if (CHECK_OK(gradients(&plain, model, &ref, HN_NUMERICS_F32)) &&
             CHECK_OK(gradients(&rounded, model, &ref, HN_NUMERICS_BF16)))
-            compare(&plain, &rounded, ref.n_layer);
+            compare(&plain, &rounded, hn_model_hparams(model));
         free_run(&plain);
         free_run(&rounded);
     }
@@ -142,7 +152,7 @@ int main(int argc, char **argv)
     static const char *const names[] = { "llama",   "mistral",  "mixtral",    "qwen2",
                                          "qwen3",   "qwen3moe", "gemma2",     "gemma3",
                                          "gemma4-e", "gemma4-moe", "gpt-oss",  "smollm3",
-                                         "granite", "olmoe", "granitemoe-shared", "phi3", "phi4-mini" };
+                                         "granite", "gpt2", "gemma3n", "olmoe", "granitemoe-shared", "phi3", "phi4-mini" };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     const hn_device_options open = { .n_threads = 2 };

@@ -545,6 +545,8 @@ int main(int argc, char **argv)
     check_model("gpt-oss", "attention.sliding_window=20 expert_count=4 expert_used_count=2 "
                            "expert_feed_forward_length=64", PLAIN);
     check_model("qwen3moe", "expert_count=4 expert_used_count=2 expert_feed_forward_length=64", PLAIN_SHORT);
+    check_model("gpt2", "embedding_length=128", PLAIN_SHORT);
+    check_model("gemma3n", "attention.sliding_window=20 block_count=6 embedding_length_per_layer_input=32", PLAIN_SHORT);
     check_model("llama", "weights=q8_0", IN_BLOCKS);
     check_model("gemma3", "attention.sliding_window=20 block_count=6 embedding_length=256 feed_forward_length=256 "
                           "weights=q4_k_m", IN_BLOCKS);

@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     static const char *const names[] = { "llama",    "mixtral",    "qwen3",        "qwen3moe",
                                          "gemma3",   "gemma4-e",   "gemma4-moe",   "gemma4-dense",
                                          "gpt-oss",  "gemma2",     "smollm3",      "granite",
-                                         "olmoe",    "granitemoe", "granitemoe-shared", "phi3", "phi4-mini",
+                                         "gpt2", "gemma3n", "olmoe",    "granitemoe", "granitemoe-shared", "phi3", "phi4-mini",
                                          "deepseek-v2", "deepseek-v3" };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);

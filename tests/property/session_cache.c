@@ -384,7 +384,7 @@ int main(int argc, char **argv)
     static const char *const names[] = { "llama",    "mistral",    "mixtral-top4", "qwen2",
                                          "qwen3",    "qwen3moe",   "gemma2",       "gemma3",
                                          "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss",
-                                         "smollm3",  "granite",
+                                         "smollm3",  "granite", "gemma3n",
                                          "olmoe",    "granitemoe-shared", "deepseek-v2" };
     const char *dir = getenv("TMPDIR");
     check_open(argc, argv);
@@ -406,6 +406,7 @@ int main(int argc, char **argv)
                  "attention.key_length=64 attention.value_length=64");
     check_random("gpt-oss", "attention.sliding_window=20 expert_count=4 expert_used_count=2 "
                             "expert_feed_forward_length=64");
+    check_random("gpt2", "embedding_length=128");
     check_refusals();
     remove(file);
     CHECK_INT(0, heap.live_blocks);

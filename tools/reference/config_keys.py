@@ -38,7 +38,7 @@ GONE = object()
 
 MODELS = ["llama", "llama-tied", "mistral", "mixtral", "qwen2", "qwen3", "qwen3moe", "gemma2",
           "gemma3", "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss", "smollm3", "granite",
-          "bert"]
+          "bert", "gpt2", "gemma3n"]
 
 ACTIVATIONS = ["silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_python",
                "gelu_fast", "gelu_accurate", "quick_gelu", "relu", "relu2", "tanh", "mish",
@@ -122,7 +122,7 @@ def other_values(key, value):
     if isinstance(value, bool):
         return [not value, "x", 1, 0, [], None, GONE]
     if isinstance(value, int):
-        big = 512 if "layers" in key else 97 if "expert" in key else 100003
+        big = 512 if "layers" in key or key == "n_layer" else 97 if "expert" in key else 100003
         return [value + 1, value - 1 if value > 1 else 2, 2 * value if key != "num_hidden_layers" else 5, 0, -1, big, float(value), value + 0.5,
                 True, "x", str(value), [value], None, GONE]
     if isinstance(value, float):
@@ -163,7 +163,7 @@ def inner_cases(value):
 def cases_of(config):
     layers = config.get("num_hidden_layers", 2)
     heads = config.get("num_attention_heads", 4)
-    head = config.get("head_dim") or config["hidden_size"] // heads
+    head = config.get("head_dim") or config.get("hidden_size", 0) // heads
     for key, value in config.items():
         if key == "architectures":
             for v in [["FooForCausalLM"], [], None, GONE, "x"]:

@@ -10,7 +10,7 @@ first token is at position P. Eager attention, the eager expert loop, one thread
 in the model's own type:
 
     tokens i32 [T]; hidden.I [T, C], what goes into layer I, and hidden.L, what leaves the last;
-    per_layer.I [T, P], where layers have inputs of their own (gemma4);
+    per_layer.I [T, P], where layers have inputs of their own (gemma3n, gemma4);
     router.I f32 [T, E], what layer I chose its experts by (probabilities, but of
     DeepSeek); logits [T, V].
 
@@ -43,7 +43,7 @@ def load(path, dtype):
 
 def decoder_layers(model):
     for module in model.modules():
-        layers = getattr(module, "layers", None)
+        layers = getattr(module, "layers", getattr(module, "h", None))
         if isinstance(layers, torch.nn.ModuleList) and len(layers) == getattr(
                 model.config.get_text_config(), "num_hidden_layers"):
             return layers
@@ -71,20 +71,33 @@ def probabilities(module, out):
     return first if name.startswith("Gemma4") else torch.softmax(first, dim=-1)
 
 
+def of_tokens(hidden):
+    """[T, C] of a batch of one; of gemma3n's streams [A, 1, T, C] a token's one after the other."""
+    return hidden[0] if hidden.dim() == 3 else hidden[:, 0].transpose(0, 1).flatten(1)
+
+
+def as_layers(hidden, like):
+    if like.dim() == 3:
+        return hidden[None]
+    return hidden.reshape(len(hidden), len(like), -1).transpose(0, 1)[:, None].contiguous()
+
+
 def watch(layers, into):
     def before(i):
         def hook(module, args, kwargs):
             hidden = args[0] if args else kwargs["hidden_states"]
-            into["hidden.%d" % i] = hidden[0].clone()
-            own = kwargs.get("per_layer_input", args[1] if len(args) > 1 else None)
-            if type(module).__name__.startswith("Gemma4") and own is not None:
+            into["hidden.%d" % i] = of_tokens(hidden).clone()
+            name = type(module).__name__
+            at = 2 if name.startswith("Gemma3n") else 1
+            own = kwargs.get("per_layer_input", args[at] if len(args) > at else None)
+            if name.startswith(("Gemma3n", "Gemma4")) and own is not None:
                 into["per_layer.%d" % i] = own[0].clone()
         return hook
 
     def after(i):
         def hook(module, args, out):
             out = out[0] if isinstance(out, tuple) else out
-            into["out.%d" % i] = out[0].clone()
+            into["out.%d" % i] = of_tokens(out).clone()
         return hook
 
     def routed(i):
@@ -106,14 +119,14 @@ def feed(layers, found):
     """Makes every layer start from what was found, and the head too."""
     def before(i):
         def hook(module, args, kwargs):
-            hidden = found["hidden.%d" % i][None]
+            hidden = as_layers(found["hidden.%d" % i], args[0] if args else kwargs["hidden_states"])
             if args:
                 return (hidden,) + args[1:], kwargs
             return args, kwargs | {"hidden_states": hidden}
         return hook
 
     def last(module, args, out):
-        hidden = found["hidden.%d" % len(layers)][None]
+        hidden = as_layers(found["hidden.%d" % len(layers)], out[0] if isinstance(out, tuple) else out)
         return (hidden,) + out[1:] if isinstance(out, tuple) else hidden
 
     return [layer.register_forward_pre_hook(before(i), with_kwargs=True)

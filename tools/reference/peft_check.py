@@ -52,6 +52,11 @@ CASES = [
     ("granitemoe", "attn,experts,router"),
     ("granitemoe-shared", "attn,experts"),
     ("gemma3", "attn,norm:full"),
+    ("gemma3n", "all"),
+    ("gemma3n", "attn:dora,mlp:dora"),
+    ("gpt2", "attn,mlp"),
+    ("gpt2", "attn:dora,mlp:dora"),
+    ("gpt2", "attn_output,embed"),
 ]
 
 
