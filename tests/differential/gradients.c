@@ -1,6 +1,6 @@
 /* Training against PyTorch: the loss and the gradient of every tensor of a batch of several
- * sequences, full and low-rank, for llama (with paired rows; tied), a mixture of experts and both
- * kinds of gemma4; and the losses of twenty steps. From the Hugging Face directory and from a GGUF
+ * sequences, full and low-rank, for llama (with paired rows; tied), three mixtures of experts, both
+ * kinds of gemma4, and phi3, whose matrices lie in one; and the losses of twenty steps. From the Hugging Face directory and from a GGUF
  * file made of it, which must agree to the bit, as must every micro-batch cut, plan, number of
  * threads and recomputation. References: tools/reference/gradients.py. */
 #include "train/learner.h"
@@ -371,7 +371,7 @@ static void check_model(const char *name, const char *folder)
 int main(int argc, char **argv)
 {
     static const char *const names[] = { "llama", "llama-tied", "qwen3moe", "gemma4-moe",
-                                         "gemma4-e" };
+                                         "gemma4-e", "olmoe", "granitemoe", "phi3" };
     char folder[] = "/tmp/hone-gradients-XXXXXX";
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);

@@ -103,8 +103,23 @@ def gemma4_e(i):
                (f"blk.{i}.proj.weight", f"model.layers.{i}.per_layer_projection.weight", None)])
 
 
+def granitemoe(i):
+    return (attention(i) + stacked(i, "block_sparse_moe.experts", True)
+            + [(f"blk.{i}.ffn_gate_inp.weight", f"model.layers.{i}.block_sparse_moe.router.weight", None)])
+
+
+def phi3(i):
+    return [(f"blk.{i}.{a}.weight", f"model.layers.{i}.{h}_proj.weight", None)
+            for a, h in (("attn_qkv", "self_attn.qkv"), ("attn_output", "self_attn.o"), ("ffn_up", "mlp.gate_up"),
+                         ("ffn_down", "mlp.down"))]
+
+
 TARGETS = {"llama": llama, "llama-tied": llama, "qwen3moe": qwen3moe, "gemma4-moe": gemma4_moe,
-           "gemma4-e": gemma4_e}
+           "gemma4-e": gemma4_e, "olmoe": qwen3moe, "granitemoe": granitemoe, "phi3": phi3}
+# Names of files that Transformers has others for.
+RENAMED = {"block_sparse_moe.input_linear.weight": "block_sparse_moe.experts.gate_up_proj",
+           "block_sparse_moe.output_linear.weight": "block_sparse_moe.experts.down_proj",
+           "block_sparse_moe.router.layer.weight": "block_sparse_moe.router.weight"}
 
 
 def draw(vocab, seed):
@@ -166,6 +181,8 @@ def changed(base, lora, targets):
 
 def of_stored(name, gradients):
     """The gradient of a tensor of the file, which may be one expert's part of a stack."""
+    for stored, held in RENAMED.items():
+        name = name.replace(stored, held)
     if name in gradients:
         return gradients[name].contiguous()
     part = re.fullmatch(r"(.*experts)\.(\d+)\.(gate|up|down)_proj\.weight", name)
@@ -279,7 +296,7 @@ def main():
         model = load(path, torch.float64)
         text = model.config.get_text_config()
         weights = weights_of(model)
-        n_expert = (getattr(text, "num_experts", None) or 0) if "moe" in name else 0
+        n_expert = (getattr(text, "num_experts", None) or 0) if "moe" in name else 0  # granitemoe: none is idle
         targets = [t for i in range(text.num_hidden_layers) for t in TARGETS[name](i)]
         record = {"rank": RANK, "scale": SCALE, "lora_rate": LORA_RATE, "full_rate": FULL_RATE, "warm": WARM, "decay": 0.01,
                   "clip": 1.0, "torch": torch.__version__, "transformers": transformers.__version__}
