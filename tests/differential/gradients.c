@@ -371,7 +371,8 @@ static void check_model(const char *name, const char *folder)
 int main(int argc, char **argv)
 {
     static const char *const names[] = { "llama", "llama-tied", "qwen3moe", "gemma4-moe",
-                                         "gemma4-e", "olmoe", "granitemoe", "phi3" };
+                                         "gemma4-e", "olmoe", "granitemoe", "phi3",
+                                         "deepseek-v2-groups", "deepseek-v3" };
     char folder[] = "/tmp/hone-gradients-XXXXXX";
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);

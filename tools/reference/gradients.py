@@ -114,8 +114,19 @@ def phi3(i):
                          ("ffn_down", "mlp.down"))]
 
 
+def deepseek(i):
+    at, shared = f"model.layers.{i}.self_attn", f"model.layers.{i}.mlp.shared_experts"
+    return ([(f"blk.{i}.attn_{g}.weight", f"{at}.{h}.weight", None)
+             for g, h in (("q", "q_proj"), ("q_a", "q_a_proj"), ("q_b", "q_b_proj"), ("kv_a_mqa", "kv_a_proj_with_mqa"),
+                          ("output", "o_proj"))]
+            + mlp(i) + stacked(i, "mlp.experts", True)
+            + [(f"blk.{i}.ffn_{a}_shexp.weight", f"{shared}.{a}_proj.weight", None) for a in ("gate", "up", "down")]
+            + [(f"blk.{i}.ffn_gate_inp.weight", f"model.layers.{i}.mlp.gate.weight", None)])
+
+
 TARGETS = {"llama": llama, "llama-tied": llama, "qwen3moe": qwen3moe, "gemma4-moe": gemma4_moe,
-           "gemma4-e": gemma4_e, "olmoe": qwen3moe, "granitemoe": granitemoe, "phi3": phi3}
+           "gemma4-e": gemma4_e, "olmoe": qwen3moe, "granitemoe": granitemoe, "phi3": phi3,
+           "deepseek-v2-groups": deepseek, "deepseek-v3": deepseek}
 # Names of files that Transformers has others for.
 RENAMED = {"block_sparse_moe.input_linear.weight": "block_sparse_moe.experts.gate_up_proj",
            "block_sparse_moe.output_linear.weight": "block_sparse_moe.experts.down_proj",
