@@ -435,7 +435,9 @@ static void alike_of(subject *s, const char *what, const pair *all, int n_a, int
 static void check_rope(subject *s)
 {
     const bool is_layered = hn_key_of_field(s->arch->tables, HN_HP_rope_base_swa) != NULL;
-    const bool has_multiplier = !strcmp(s->name, "deepseek-v3"); /* of scores, beside which cosines have none */
+    bool has_multiplier = false; /* of scores, beside which cosines have none */
+    for (int i = 0; i < s->p.n_keys; i++)
+        has_multiplier = has_multiplier || strstr(s->p.keys[i].key, "yarn_log_multiplier");
     ALIKE("a factor without a type is linear", 2, 2, { "rope.scaling.factor", F, 4, 0 }, { "rope.scaling.type", F, NAN, 0 },
           { "rope.scaling.factor", F, 4, 0 }, { "rope.scaling.type", S("linear") });
     ALIKE("scale_linear is its older name", 3, 2, { "rope.scale_linear", F, 4, 0 }, { "rope.scaling.factor", F, NAN, 0 },
@@ -562,7 +564,7 @@ int main(int argc, char **argv)
     static const char *const models[] = {
         "llama",      "llama-tied", "mistral", "mixtral",  "qwen2",       "qwen3",      "qwen3moe",     "gemma2",
         "gemma3",     "gemma3n",    "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss", "gpt2",        "phi3",
-        "olmoe",      "deepseek-v2", "deepseek-v3", "smollm3", "granite",  "granitemoe", "bert",
+        "olmoe",      "deepseek-v2", "deepseek-v2-groups", "deepseek-v3", "smollm3", "granite",  "granitemoe", "bert",
         "granitemoe-shared", "phi4-mini",
     };
     static char names[MAX_NAMES][64];
