@@ -74,13 +74,13 @@ static hn_status read_widths(const hn_config *config, hn_hparams *hp)
 
 enum { SOFTMAX = 1, SIGMOID = 2 };
 
-/* The class says it; a file of it says it where config.json does. */
+/* The class says it. A file says it where config.json does, and of sigmoids always: it means a softmax without. */
 static hn_status read_gating(const hn_config *config, hn_hparams *hp)
 {
     const char *word, *method;
     HN_TRY(hn_config_word(config, "scoring_func", &word));
     hp->gating = !strcmp(word, "sigmoid") ? SIGMOID : SOFTMAX;
-    hp->has[HN_HP_gating] = hn_config_states(config, "scoring_func");
+    hp->has[HN_HP_gating] = hp->gating == SIGMOID || hn_config_states(config, "scoring_func");
     HN_TRY(hn_config_word(config, "topk_method", &method));
     if (hp->gating == SIGMOID)
         return HN_OK;

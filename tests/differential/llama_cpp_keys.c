@@ -131,6 +131,7 @@ int main(int argc, char **argv)
         "bert",   "deepseek-v2", "deepseek-v3",  "gemma2",  "gemma3", "gemma3n",    "gemma4-dense", "gemma4-e",
         "gpt2",   "gemma4-moe",  "gpt-oss",      "granite", "llama",  "granitemoe", "llama-tied",   "mistral",
         "mixtral", "mixtral-top4", "olmoe",      "phi3",    "qwen2",  "qwen3",      "qwen3moe",     "smollm3",
+        "deepseek-v2-groups", "phi4-mini",
     };
     const hn_device_options open = { .n_threads = 1 };
     int n = 0;

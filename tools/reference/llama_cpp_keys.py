@@ -34,8 +34,9 @@ torch.set_num_threads(1)
 # What the converter's table says of published tokenizers of the family.
 PRE = {"llama": "llama-bpe", "llama-tied": "llama-bpe", "qwen2": "qwen2", "qwen3": "qwen2", "qwen3moe": "qwen2",
        "smollm3": "smaug-bpe", "granite": "refact", "granitemoe": "refact", "gpt-oss": "gpt-4o", "olmoe": "olmo",
-       "gpt2": "gpt-2", "deepseek-v2": "deepseek-llm", "deepseek-v3": "deepseek-v3", "bert": "bert-bge"}
-SENTENCEPIECE = {"mistral", "mixtral", "mixtral-top4", "phi3", "gemma2", "gemma3", "gemma3n"}
+       "gpt2": "gpt-2", "deepseek-v2": "deepseek-llm", "deepseek-v3": "deepseek-v3",
+       "deepseek-v2-groups": "deepseek-llm", "bert": "bert-bge"}
+SENTENCEPIECE = {"mistral", "mixtral", "mixtral-top4", "phi3", "phi4-mini", "gemma2", "gemma3", "gemma3n"}
 
 CARD = """---
 license: apache-2.0

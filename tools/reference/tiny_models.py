@@ -131,7 +131,7 @@ MODELS = {
         moe_intermediate_size=24, first_k_dense_replace=1, kv_lora_rank=16, q_lora_rank=None,
         qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, topk_method="greedy",
         rope_parameters=rope(), tie_word_embeddings=False))),
-    "deepseek-v3": lambda: (T.DeepseekV3ForCausalLM, T.DeepseekV3Config(**base(
+    "deepseek-v3": lambda: (T.DeepseekV3ForCausalLM, T.DeepseekV3Config(scoring_func="sigmoid", **base(
         num_key_value_heads=4, n_routed_experts=8, num_experts_per_tok=2, n_shared_experts=1,
         n_group=4, topk_group=2, moe_intermediate_size=24, first_k_dense_replace=1,
         kv_lora_rank=16, q_lora_rank=24, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16,
