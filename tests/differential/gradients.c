@@ -372,7 +372,7 @@ int main(int argc, char **argv)
 {
     static const char *const names[] = { "llama", "llama-tied", "qwen3moe", "gemma4-moe",
                                          "gemma4-e", "olmoe", "granitemoe", "phi3",
-                                         "deepseek-v2-groups", "deepseek-v3" };
+                                         "deepseek-v2-groups", "deepseek-v3", "gpt2", "gemma3n" };
     char folder[] = "/tmp/hone-gradients-XXXXXX";
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);

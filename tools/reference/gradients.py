@@ -32,8 +32,10 @@ from transformers import AutoModelForCausalLM
 torch.set_num_threads(1)
 RANK, SCALE, STEPS, WARM = 4, 2.0, 20, 3
 LORA_RATE, FULL_RATE = 2e-3, 2e-4
+CUT_RATE = 2e-4  # of low-rank changes, where gates are cut off: larger steps cross a bound, in one precision before the other
 LENGTHS = [9, 14, 1, 11, 6]
 MASKED = 3
+TURNED = "turned"  # in the place of a half: a matrix that the file has as [in, out]
 
 
 OWN = torch.Tensor.float, torch.Tensor.to, torch.nn.functional.softmax
@@ -124,9 +126,21 @@ def deepseek(i):
             + [(f"blk.{i}.ffn_gate_inp.weight", f"model.layers.{i}.mlp.gate.weight", None)])
 
 
+def gemma3n(i):
+    own = (("laurel_l", "laurel.linear_left"), ("laurel_r", "laurel.linear_right"), ("altup_router", "altup.modality_router"),
+           ("altup_predict_coef", "altup.prediction_coefs"), ("altup_correct_coef", "altup.correction_coefs"))
+    return gemma4_e(i) + [(f"blk.{i}.{a}.weight", f"model.layers.{i}.{h}.weight", None) for a, h in own]
+
+
+def gpt2(i):
+    own = (("attn_qkv", "attn.c_attn"), ("attn_output", "attn.c_proj"), ("ffn_up", "mlp.c_fc"), ("ffn_down", "mlp.c_proj"))
+    return [(f"blk.{i}.{a}.weight", f"transformer.h.{i}.{h}.weight", TURNED) for a, h in own]
+
+
 TARGETS = {"llama": llama, "llama-tied": llama, "qwen3moe": qwen3moe, "gemma4-moe": gemma4_moe,
            "gemma4-e": gemma4_e, "olmoe": qwen3moe, "granitemoe": granitemoe, "phi3": phi3,
-           "deepseek-v2-groups": deepseek, "deepseek-v3": deepseek}
+           "deepseek-v2-groups": deepseek, "deepseek-v3": deepseek,
+           "gpt2": gpt2, "gemma3n": gemma3n}
 # Names of files that Transformers has others for.
 RENAMED = {"block_sparse_moe.input_linear.weight": "block_sparse_moe.experts.gate_up_proj",
            "block_sparse_moe.output_linear.weight": "block_sparse_moe.experts.down_proj",
@@ -183,7 +197,9 @@ def changed(base, lora, targets):
         if name + ".lora_a" not in lora:
             continue
         change = SCALE * lora[name + ".lora_b"] @ lora[name + ".lora_a"]
-        if half is not None:
+        if half == TURNED:
+            change = change.T
+        elif half is not None:
             zero = torch.zeros_like(change)
             change = torch.cat([zero, change] if half else [change, zero], dim=-2)
         out[source] = out[source] + change
@@ -289,7 +305,9 @@ def make_lora(weights, targets):
         if source not in weights:
             continue  # keys and values of another layer
         shape = list(weights[source].shape)
-        if half is not None:
+        if half == TURNED:
+            shape.reverse()
+        elif half is not None:
             shape[-2] //= 2
         lora[target + ".lora_a"] = torch.randn(shape[:-2] + [RANK, shape[-1]], generator=g) * 0.1
         lora[target + ".lora_b"] = torch.randn(shape[:-1] + [RANK], generator=g) * 0.05
@@ -309,7 +327,8 @@ def main():
         weights = weights_of(model)
         n_expert = (getattr(text, "num_experts", None) or 0) if "moe" in name else 0  # granitemoe: none is idle
         targets = [t for i in range(text.num_hidden_layers) for t in TARGETS[name](i)]
-        record = {"rank": RANK, "scale": SCALE, "lora_rate": LORA_RATE, "full_rate": FULL_RATE, "warm": WARM, "decay": 0.01,
+        lora_rate = CUT_RATE if getattr(text, "activation_sparsity_pattern", None) else LORA_RATE
+        record = {"rank": RANK, "scale": SCALE, "lora_rate": lora_rate, "full_rate": FULL_RATE, "warm": WARM, "decay": 0.01,
                   "clip": 1.0, "torch": torch.__version__, "transformers": transformers.__version__}
         with Double():
             lora = make_lora(weights, targets)
@@ -325,7 +344,7 @@ def main():
             for n, t in changes.items():
                 file["grad." + n] = t
             record["lora_losses"], record["lora_norms"] = steps(
-                model, leaves_of(lora), lambda t: changed(weights, t, targets), batch, LORA_RATE)
+                model, leaves_of(lora), lambda t: changed(weights, t, targets), batch, lora_rate)
         # The checkpoint's own tensors: Transformers stacks experts on reading, we unstack here.
         stored = load_file(os.path.join(path, "model.safetensors"))
         save_file({n: of_stored(n, gradients).float() for n in stored},
