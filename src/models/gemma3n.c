@@ -231,19 +231,13 @@ static hn_node *as_stream(nn_build *b, hn_node *x)
     return hn_reshape(b->g, x, (hn_ints){ 3, { -1, 1, b->hp->width } });
 }
 
-/* What each of the streams after the first goes through, one matrix a stream. */
-static hn_node *project(nn_build *b, hn_node *x, const char *name)
+/* Each stream after the first by a matrix of its own, [T, 3, C]. Of `first` [T, C] only the tokens count. */
+static hn_node *project(nn_build *b, hn_node *x, hn_node *first, const char *name)
 {
+    static const int32_t each[] = { 0, 1, 2 };
     hn_graph *g = b->g;
-    const int64_t n = b->hp->altup_inputs - 1;
-    int32_t which[16] = { 0 };
-    for (int i = 0; i < n && i < 16; i++)
-        which[i] = i;
-    hn_node *like = hn_slice(g, x, x->type.rank - 1, 0, n, 1); /* [T, n], or of streams [T, n, n] */
-    if (!hn_is_poison(g, like) && like->type.rank == 3)
-        like = hn_reshape(g, streams(b, like, 0, 1), (hn_ints){ 2, { -1, n } });
-    hn_node *ids = hn_contiguous(g, hn_expand_as(g, hn_graph_ints(g, (int)n, which), like));
-    return nn_linear_id(b, x, name, ids);
+    hn_node *ids = hn_expand_as(g, hn_graph_ints(g, 3, each), hn_slice(g, first, 1, 0, 3, 1));
+    return nn_linear_id(b, x, name, hn_contiguous(g, ids));
 }
 
 static hn_node *magnitude(nn_build *b, hn_node *x, float least)
@@ -265,13 +259,13 @@ static hn_node *as_large(nn_build *b, hn_node *x, hn_node *first)
 static hn_node *split(nn_build *b, hn_node *x)
 {
     hn_node *first = as_stream(b, x);
-    return hn_concat(b->g, first, as_large(b, project(b, x, "altup_proj"), first), 1);
+    return hn_concat(b->g, first, as_large(b, project(b, x, x, "altup_proj"), first), 1);
 }
 
 static hn_node *unite(nn_build *b, hn_node *x)
 {
     hn_node *first = streams(b, x, 0, 1);
-    hn_node *rest = project(b, streams(b, x, 1, b->hp->altup_inputs), "altup_unembd_proj");
+    hn_node *rest = project(b, streams(b, x, 1, b->hp->altup_inputs), stream(b, x, 0), "altup_unembd_proj");
     hn_node *all = hn_concat(b->g, first, as_large(b, rest, first), 1);
     return nn_round(b, hn_mean(b->g, all, 1, false));
 }

@@ -27,7 +27,7 @@ enum {
     HN_W_PAD = 1 << 12,     /* rows beyond the source's are zero; beyond the vocabulary, cut */
     HN_W_F32 = 1 << 13,     /* never narrower */
     HN_W_VECTORS = 1 << 14,   /* rows are vectors apart: halves are of their elements */
-    HN_W_PAD_FIRST = 1 << 15, /* those beyond the source's are its first */
+    HN_W_PAD_FIRST = 1 << 15, /* with PAD: rows beyond the source's are its first one */
     HN_W_CHOICE = 1 << 16     /* takes part in a choice alone: no gradient moves it */
 };
 

@@ -93,6 +93,38 @@ refuses 'rope has other numbers beyond 256' "$hone" train o.gguf --data more.jso
 rm -f x.npy
 LC_ALL=C tr -d '\n' <c.json | sed 's/"long_factor": \[[^]]*\]/"long_factor": []/' >m/config.json
 refuses 'long_factor: expected one number a pair' logits m x.npy
+# Words beyond gemma3n's per-layer table look up its first row: so does a table that has that row in their place.
+copy gemma3n
+cp c.json m/config.json
+tokens=5,310,7,330,299,300,4,
+quietly logits m w.npy
+rows() { # ruby: what becomes of the table's rows
+    rm -f m/model.safetensors
+    ruby -rjson -e 'd = File.binread(ARGV[0]); n = d.unpack1("Q<"); h = JSON.parse(d[8, n]); d = d[8 + n..]; out = "".b
+      h.each do |name, t|
+        next if name == "__metadata__"
+        a, b = t["data_offsets"]; x = d[a...b]
+        if name.include?("embed_tokens_per_layer")
+          one = x.bytesize / t["shape"][0]; x = eval(ARGV[2]); t["shape"][0] = x.bytesize / one
+        end
+        t["data_offsets"] = [out.bytesize, out.bytesize + x.bytesize]; out << x
+      end
+      h = h.to_json.then { |s| s + " " * (-s.bytesize % 8) }
+      File.binwrite(ARGV[1], [h.bytesize].pack("Q<") + h + out)' "$models/gemma3n/model.safetensors" m/model.safetensors "$1"
+}
+rows 'x[0, 300 * one] + x[0, one] * (t["shape"][0] - 300)'
+quietly logits m first.npy
+cmp -s w.npy first.npy && fail "the per-layer rows of these words change nothing"
+rows 'x[0, 300 * one]'
+refuses 'expected \[331,40\], found \[300,40\]' logits m x.npy
+put 's/"vocab_size_per_layer_input": 331/"vocab_size_per_layer_input": 300/'
+quietly logits m x.npy
+cmp -s first.npy x.npy || fail "words beyond the per-layer table do not look up its first row"
+rm -f g.gguf
+quietly "$hone" convert m g.gguf --type f32
+quietly logits g.gguf g.npy
+cmp -s first.npy g.npy || fail "words beyond the per-layer table look up other rows after convert"
+tokens=$(i=0; while [ $i -lt 24 ]; do printf '%d,' $((3 + (i * i * 7 + i * 13) % 260)); i=$((i + 1)); done)
 
 # GGUF: keys of the architecture that no row knows.
 quietly "$hone" convert "$models/llama" k.gguf --type f32
