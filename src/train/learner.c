@@ -247,6 +247,23 @@ static hn_status run_all(hn_learner *l, const hn_batch *batch, const hn_run_opti
     return HN_OK;
 }
 
+/* After a failure that may have come of a number: the same again, looking at every value. Its failure names the
+ * first bad one; if it finds none, the first failure stands. */
+static hn_status explain(hn_learner *l, const hn_batch *batch, hn_status failed)
+{
+    int n;
+    char first[240], found[240];
+    snprintf(first, sizeof first, "%s", hn_error_message());
+    hn_status status = hn_descent_begin(l->descent);
+    const hn_run_options scan = { .scan = true };
+    if (status == HN_OK)
+        status = run_all(l, batch, &scan, &n);
+    if (status != HN_ERR_NUMERIC)
+        return hn_fail(failed, "%s", first);
+    snprintf(found, sizeof found, "%s", hn_error_message());
+    return hn_fail(status, "%s; the first that is not finite: %s", first, found);
+}
+
 static hn_status accumulate(hn_learner *l, const hn_batch *batch, int64_t step,
                             const hn_run_options *options, int *n_micro)
 {
@@ -264,24 +281,11 @@ static hn_status accumulate(hn_learner *l, const hn_batch *batch, int64_t step,
     if (l->anchor)
         HN_TRY(hn_evaluator_anchor(l->anchor, batch, options, &l->numbers.anchor));
     HN_TRY(hn_descent_begin(l->descent));
-    return run_all(l, batch, options, n_micro);
-}
-
-/* After a check that failed: the same again, looking at every value. Its failure names the first
- * bad one; if it finds none, the first failure stands. */
-static hn_status explain(hn_learner *l, const hn_batch *batch, hn_status failed)
-{
-    int n;
-    char first[240], found[240];
-    snprintf(first, sizeof first, "%s", hn_error_message());
-    hn_status status = hn_descent_begin(l->descent);
-    const hn_run_options scan = { .scan = true };
-    if (status == HN_OK)
-        status = run_all(l, batch, &scan, &n);
-    if (status == HN_OK)
-        return hn_fail(failed, "%s", first);
-    snprintf(found, sizeof found, "%s", hn_error_message());
-    return hn_fail(failed, "%s; the first that is not finite: %s", first, found);
+    const hn_status status = run_all(l, batch, options, n_micro);
+    /* Of scores that are no numbers no expert is the best: what reads the choice refuses it, before any check. */
+    if (status != HN_ERR_ARGUMENT)
+        return status;
+    return hn_fail_within(explain(l, batch, status), "step %lld: ", (long long)hn_learner_count(l) + 1);
 }
 
 hn_status hn_learner_look(hn_learner *l, const hn_batch *batch, int64_t step,

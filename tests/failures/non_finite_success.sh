@@ -21,6 +21,12 @@ for optimizer in sgd adamw; do
     grep -Eq 'not finite|inf|nan' err || fail "what is not finite is not named"
     [ ! -e big-$optimizer/model.gguf ] || fail "a model was written"
 done
+# Of scores that are no numbers no expert is the best: the same words, and not those of what reads the choice.
+mixture m.gguf
+refuses 'step 2: .*the first that is not finite: [a-z_]+#' "$hone" train m.gguf --data c.jsonl --out routed --steps 3 --batch 4 --rate 1e30 \
+    --save-every 1 --warmup 0
+is "the status of what came of numbers" 1 "$got"
+[ ! -e routed/adapter.gguf ] || fail "an adapter was written"
 # What was good before stays, and a run that was good ends well.
 quietly "$hone" train d.gguf --data c.jsonl --out good --steps 3 --rank 2
 cp good/adapter.gguf kept.gguf
