@@ -4,6 +4,7 @@
 #include "base/number.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,19 @@ hn_status hn_option_int(const char *name, const char *value, int64_t low, int64_
     return HN_OK;
 }
 
+/* What computes does so in f32, where 1e308 is infinite and 1e-308 is 0: another thing than was typed, and often "off". */
+bool hn_is_of_f32(double x)
+{
+    return fabs(x) <= (double)FLT_MAX && (fabs(x) >= (double)FLT_MIN || !(fabs(x) > 0));
+}
+
 hn_status hn_option_real(const char *name, const char *value, double *out)
 {
     double number;
     HN_REQUIRE(hn_number_parse(value, &number) && isfinite(number) && number >= 0, HN_ERR_ARGUMENT,
                "--%s %s: expected a number, not negative", name, value);
+    HN_REQUIRE(hn_is_of_f32(number), HN_ERR_ARGUMENT, "--%s %s: expected 0, or a number from %g to %g", name, value,
+               (double)FLT_MIN, (double)FLT_MAX);
     *out = number;
     return HN_OK;
 }

@@ -3,28 +3,11 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "base/option_value.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Whether it stays a number that is not zero where it is rounded to f32: else it would say another thing than was typed, as a
- * share of 1e-50, which is none, and turns a filter off. */
-static bool is_float(double x) { return x == 0 || (fabs(x) >= (double)FLT_MIN && fabs(x) <= (double)FLT_MAX); }
-
-static hn_status check_floats(const hn_sampling_args *a)
-{
-    const struct {
-        const char *name;
-        double value;
-    } all[] = { { "temperature", a->temperature }, { "top-p", a->top_p }, { "min-p", a->min_p }, { "repetition", a->repetition },
-                { "frequency", a->frequency }, { "presence", a->presence } };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        HN_REQUIRE(is_float(all[i].value), HN_ERR_ARGUMENT, "--%s %g: expected 0, or a number from %g to %g", all[i].name, all[i].value,
-                   (double)FLT_MIN, (double)FLT_MAX);
-    return HN_OK;
-}
 
 static hn_status read_bias(const char *text, hn_lm_bias *out)
 {
@@ -32,7 +15,7 @@ static hn_status read_bias(const char *text, hn_lm_bias *out)
     double bias = 0;
     const long long id = strtoll(text, &end, 10);
     const bool has_id = end != text && *end == '=' && id >= 0 && id <= INT32_MAX;
-    HN_REQUIRE(has_id && hn_number_parse(end + 1, &bias) && (is_float(bias) || bias == -(double)INFINITY), HN_ERR_ARGUMENT,
+    HN_REQUIRE(has_id && hn_number_parse(end + 1, &bias) && (hn_is_of_f32(bias) || bias == -(double)INFINITY), HN_ERR_ARGUMENT,
                "--logit-bias %s: expected a token's id, '=' and a number or -inf", text);
     *out = (hn_lm_bias){ sizeof *out, (int32_t)id, (float)bias };
     return HN_OK;
@@ -40,7 +23,6 @@ static hn_status read_bias(const char *text, hn_lm_bias *out)
 
 hn_status hn_sampling_read(const hn_sampling_args *a, hn_lm_bias *bias, hn_lm_sampling *out)
 {
-    HN_TRY(check_floats(a));
     for (int i = 0; i < a->logit_bias.n; i++)
         HN_TRY(read_bias(a->logit_bias.at[i], &bias[i]));
     *out = (hn_lm_sampling){

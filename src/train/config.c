@@ -2,6 +2,7 @@
  * nothing. The text that digests are of is never changed for options that came later. */
 #include "train/config.h"
 
+#include "base/host.h"
 #include "base/option_value.h"
 #include "base/rng.h"
 #include "base/number.h"
@@ -146,6 +147,13 @@ static hn_status at_most(const char *option, double value, double most)
     return HN_OK;
 }
 
+static hn_status share_or_steps(const char *option, double value)
+{
+    HN_REQUIRE(value < 1 || value <= floor(value), HN_ERR_ARGUMENT,
+               "--%s %g: expected a whole number of steps, or a share below 1", option, value);
+    return HN_OK;
+}
+
 /* 0 would be taken for the usual value. */
 static hn_status more_than_nothing(const char *option, double value)
 {
@@ -197,16 +205,18 @@ static hn_status check_meant(const hn_train_config *c)
 hn_status hn_train_config_check(const hn_train_config *c)
 {
     hn_learner_options o;
-    hn_schedule s;
+    hn_schedule_kind schedule;
     size_t bytes;
     HN_TRY(hn_train_config_learner(c, &o));
-    HN_TRY(hn_train_config_schedule(c, 1000, &s));
+    HN_TRY(hn_schedule_parse(c->schedule, &schedule));
     if (c->memory)
         HN_TRY(hn_memory_parse(c->memory, &bytes));
     HN_TRY(at_most("dropout", c->dropout, 0.999));
     HN_TRY(at_most("beta1", c->beta1, 0.999999));
     HN_TRY(at_most("beta2", c->beta2, 0.9999999));
     HN_TRY(at_most("least-rate", c->least_rate, 1));
+    HN_TRY(share_or_steps("warmup", c->warmup));
+    HN_TRY(share_or_steps("cooldown", c->decay_steps));
     HN_REQUIRE(c->steps > 0 || c->epochs > 0, HN_ERR_ARGUMENT,
                "--epochs 0 without --steps: there is no end");
     HN_TRY(check_meant(c));
@@ -264,15 +274,36 @@ hn_tune_settings hn_train_config_tuning(const hn_train_config *c)
                                .is_rooted = c->rooted, .dropout = c->dropout };
 }
 
-static int64_t steps_of(double value, int64_t all)
+/* Steps, or below 1 a share of all. */
+static double part_of(double value, int64_t all)
 {
-    return value < 1 ? (int64_t)floor(value * (double)all + 0.5) : (int64_t)value;
+    return value < 1 ? value * (double)all : value;
+}
+
+static int64_t whole(double steps)
+{
+    return (int64_t)floor(steps + 0.5);
+}
+
+/* A rate that a run never comes to, or leaves while it still rises, is not the one that was asked for. */
+static hn_status check_parts(const hn_train_config *c, double warm, double cool, int64_t steps)
+{
+    char beside[40] = "";
+    if (cool > 0)
+        hn_text_print(beside, sizeof beside, " beside --cooldown %g", c->decay_steps);
+    HN_REQUIRE(floor(warm + cool + 0.5) <= (double)steps, HN_ERR_ARGUMENT,
+               "--warmup %g%s: more than the %lld steps of the run", c->warmup, beside, (long long)steps);
+    return HN_OK;
 }
 
 hn_status hn_train_config_schedule(const hn_train_config *c, int64_t steps, hn_schedule *out)
 {
-    *out = (hn_schedule){ .rate = c->rate, .least = c->least_rate, .steps = steps,
-                          .warm = steps_of(c->warmup, steps),
-                          .decay = steps_of(c->decay_steps, steps) };
-    return hn_schedule_parse(c->schedule, &out->kind);
+    hn_schedule_kind kind;
+    HN_TRY(hn_schedule_parse(c->schedule, &kind));
+    const double warm = part_of(c->warmup, steps);
+    const double cool = kind == HN_SCHEDULE_WSD ? part_of(c->decay_steps, steps) : 0;
+    HN_TRY(check_parts(c, warm, cool, steps));
+    *out = (hn_schedule){ .kind = kind, .rate = c->rate, .least = c->least_rate, .steps = steps,
+                          .warm = whole(warm), .decay = whole(cool) };
+    return HN_OK;
 }

@@ -2,8 +2,9 @@
  * stars, or the last parts of one of its names. */
 #include "train/target.h"
 
-#include "base/pattern.h"
 #include "base/number.h"
+#include "base/option_value.h"
+#include "base/pattern.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -103,6 +104,7 @@ static hn_status read_number(const char *item, const char *text, double low, dou
 {
     HN_REQUIRE(hn_number_parse(text, out) && isfinite(*out) && *out >= low, HN_ERR_ARGUMENT,
                "target '%s': '%s' is no number of at least %g", item, text, low);
+    HN_REQUIRE(hn_is_of_f32(*out), HN_ERR_ARGUMENT, "target '%s': '%s' is no number that f32 has", item, text);
     return HN_OK;
 }
 

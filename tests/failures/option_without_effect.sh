@@ -93,6 +93,17 @@ for command in "perplexity d.gguf texts.jsonl --chunk 16" "embed d.gguf a --pool
     wrong '--overwrite: no option names a file' "$hone" $command --overwrite
 done
 
+# Of schedules, which no run comes to the end of.
+wrong '--warmup 7: more than the 3 steps of the run' train --steps 3 --warmup 7
+wrong '--warmup 2 beside --cooldown 2: more than the 3 steps of the run' train --steps 3 --warmup 2 --schedule wsd --cooldown 2
+wrong '--warmup 1.5: expected a whole number of steps, or a share below 1' train --steps 3 --warmup 1.5
+quietly train --steps 3 --warmup 2
+quietly train --steps 41 --warmup 0.5 --schedule wsd --cooldown 0.5
+for word in "rate 1e308" "clip 1e-308" "clip-elements 1e-50" "beta1 1e-308" "weight-decay 1e39" "alpha 1e-308"; do
+    wrong "--${word% *} 1e[-+0-9]*: expected 0, or a number from" train --$word
+done
+wrong "target 'attn:alpha=1e39': '1e39' is no number that f32 has" train --targets attn:alpha=1e39
+
 # Of draws: what is off, or takes another value on its way to f32.
 run() { "$hone" run d.gguf -p a -n 2 "$@"; }
 wrong '--last: it is for --repetition or --frequency or --presence' run --last 5
