@@ -31,11 +31,16 @@ static const char notes[] =
     "metadata";
 
 /* By these, other programs' data sets say which tokens, turns or examples are trained, and how much: in numbers and
- * truth values, which carry no words, and without which something else is trained. */
+ * truth values, which carry no words, and without which something else is trained. In small letters, with '_'. */
 static const char steering[] =
-    "labels label_mask loss loss_mask loss_masks loss_weight loss_weights weights mask masks masked supervised "
-    "trainable attention_mask assistant_mask assistant_masks completion_mask prompt_mask token_weights "
-    "sample_weight example_weight";
+    "labels label_mask labels_mask loss loss_mask loss_masks loss_scale loss_weight loss_weights weights mask masks masked "
+    "is_masked supervised is_supervised supervise trainable is_trainable attention_mask assistant_mask assistant_masks "
+    "completion_mask prompt_mask response_mask target_mask token_weight token_weights sample_weight sample_weights "
+    "example_weight example_weights instance_weight train_detail training_detail train_on_input train_on_inputs "
+    "train_on_prompt mask_prompt mask_input mask_inputs mask_history no_loss ignore_loss skip_loss";
+
+/* These are read where they are written just so. */
+static const char read[] = "weight train training";
 
 /* Whether `words`, with blanks between, have this one. */
 static bool has_word(const char *words, const char *word)
@@ -80,10 +85,21 @@ static bool is_ignored(const char *key, const hn_record_options *options)
     return false;
 }
 
+/* "Loss-Mask" is loss_mask: what is typed into a table's header is meant all the same. Long ones are cut, and none of these. */
+static void fold(const char *key, char out[32])
+{
+    size_t n = 0;
+    for (; key[n] && n < 31; n++)
+        out[n] = key[n] >= 'A' && key[n] <= 'Z' ? (char)(key[n] | 32) : key[n] == '-' || key[n] == ' ' ? '_' : key[n];
+    out[n] = 0;
+}
+
 static bool steers(const hn_json *v)
 {
-    return v->kind != HN_JSON_NULL &&
-           (has_word(steering, v->key) || (v->kind == HN_JSON_BOOL && !strcmp(v->key, "label")));
+    char key[32];
+    fold(v->key, key);
+    return v->kind != HN_JSON_NULL && (has_word(steering, key) || (v->kind == HN_JSON_BOOL && !strcmp(key, "label")) ||
+                                       (has_word(read, key) && strcmp(v->key, key) != 0));
 }
 
 static hn_status refuse_steering(const char *what, const char *key)

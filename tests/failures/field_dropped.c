@@ -158,6 +158,12 @@ static void names_what_steers(void)
             "a message: key 'loss'");
     refuses("{\"conversations\":[{\"from\":\"human\",\"value\":\"q\"},{\"from\":\"gpt\",\"value\":\"a\",\"loss\":0}]}",
             "key 'loss'");
+    refuses("{\"conversations\":[{\"from\":\"human\",\"value\":\"q\"},{\"from\":\"gpt\",\"value\":\"a b\",\"train_detail\":"
+            "[{\"begin_offset\":0,\"end_offset\":1,\"train\":false}]}]}", "key 'train_detail'");
+    refuses("{\"messages\":[" MU("q") ",{\"role\":\"assistant\",\"content\":\"a\",\"loss_scale\":0.5}]}", "key 'loss_scale'");
+    refuses("{\"messages\":[" MU("q") ",{\"role\":\"assistant\",\"content\":\"a\",\"Train\":false}]}", "key 'Train'");
+    refuses("{\"prompt\":\"p\",\"completion\":\"c\",\"Weight\":2}", "key 'Weight'");
+    refuses("{\"prompt\":\"p\",\"completion\":\"c\",\"Loss-Mask\":[0]}", "key 'Loss-Mask'");
     takes("{\"ids\":[5,6,7],\"labels\":[-100,6,7]}", &ignoring);
     takes("{\"messages\":[" MU("q") ",{\"role\":\"assistant\",\"content\":\"a\",\"loss\":false}]}", &ignoring);
     takes("{\"ids\":[5,6,7],\"labels\":null}", NULL);
