@@ -327,6 +327,9 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 
 static const hn_option_rule rules[] = {
     { "overwrite", HN_NOT_WITH, "resume", "a run that goes on keeps what is there" },
+    { "epochs", HN_NOT_WITH, "steps!=0", "they say how long the run is" },
+    { "batch", HN_NOT_WITH, "batch-tokens!=0", "its tokens say how many examples a step has" },
+    { "eval-every", HN_ONLY_WITH, "held|held-fraction!=0", NULL },
     { NULL, 0, NULL, NULL },
 };
 

@@ -143,7 +143,7 @@ typedef enum hn_rule_kind {
 typedef struct hn_option_rule {
     const char *options; /* separated by '|': names, without the dashes */
     hn_rule_kind kind;
-    const char *others; /* likewise; NAME=VALUE is the option with this value */
+    const char *others; /* likewise; NAME=VALUE is the option with this value, NAME!=VALUE with another */
     const char *reason; /* the sentence's end; NULL: one that fits all */
 } hn_option_rule; /* a table ends where `options` is NULL */
 

@@ -276,11 +276,11 @@ static bool is_value(const hn_option *o, const char *value, const char *wanted, 
     return strlen(value) == bytes && !memcmp(value, wanted, bytes);
 }
 
-/* Whether NAME, or NAME=VALUE, was given from word `from` on. The words were read before: no more is wrong with them. */
+/* Whether NAME, NAME=VALUE or NAME!=VALUE was given from word `from` on. The words were read before: no more is wrong with them. */
 static bool is_given(const said *s, int from, const char *what, size_t bytes)
 {
-    const char *equals = memchr(what, '=', bytes);
-    const size_t name = equals ? (size_t)(equals - what) : bytes;
+    const char *equals = memchr(what, '=', bytes), *not = memchr(what, '!', bytes);
+    const size_t name = not ? (size_t)(not - what) : equals ? (size_t)(equals - what) : bytes;
     bool is = false;
     for (int i = from; i < s->n && strcmp(s->words[i], "--") != 0; i++) {
         hn_option o;
@@ -292,18 +292,18 @@ static bool is_given(const said *s, int from, const char *what, size_t bytes)
         if (!is_option(s->command, s->words[i]) || take_option(s->command, s->n, s->words, &i, &o, &value) != HN_OK)
             continue;
         if (strlen(o.name) == name && !memcmp(o.name, what, name)) /* the last is the one that counts */
-            is = !equals || (value && is_value(&o, value, equals + 1, bytes - name - 1));
+            is = !equals || (value && is_value(&o, value, equals + 1, (size_t)(what + bytes - equals - 1)) == !not);
     }
     return is;
 }
 
-/* "--a" or "--a VALUE" for each of "a|a=VALUE", with "or" between them. */
+/* "--a" or "--a VALUE" for each of "a|a!=VALUE|a=VALUE", with "or" between them. */
 static void name_all(const char *names, char *out, size_t room)
 {
     size_t used = 0;
     for (const char *at = names; *at && used < room;) {
         const size_t n = strcspn(at, "|");
-        used += (size_t)snprintf(out + used, room - used, "%s--%.*s", at == names ? "" : " or ", (int)n, at);
+        used += (size_t)snprintf(out + used, room - used, "%s--%.*s", at == names ? "" : " or ", (int)strcspn(at, "|!"), at);
         at += n + (at[n] == '|');
     }
     for (char *c = out; (c = strchr(c, '=')); c++)

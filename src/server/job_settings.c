@@ -291,6 +291,18 @@ static void add_file(hn_jobs *jobs, const hn_job *job, const char *option, const
     hn_words_add(words, "%s", path);
 }
 
+static bool begins(const char *word, const char *with) { return !strncmp(word, with, strlen(with)); }
+
+/* A job always says its epochs and its batch; the program refuses them beside what is taken instead. */
+static bool is_idle(const hn_json *settings, const char *word)
+{
+    const char *instead = begins(word, "epochs=") ? "steps=" : begins(word, "batch=") ? "batch-tokens=" : NULL;
+    bool is = false;
+    for (const hn_json *v = hn_json_first(settings); instead && v; v = v->next)
+        is = is || (begins(hn_json_string(v), instead) && strcmp(hn_json_string(v) + strlen(instead), "0") != 0);
+    return is;
+}
+
 static void add_settings(hn_jobs *jobs, const hn_job *job, hn_words *words)
 {
     hn_json_text *settings;
@@ -300,7 +312,8 @@ static void add_settings(hn_jobs *jobs, const hn_job *job, hn_words *words)
         return;
     }
     for (const hn_json *v = hn_json_first(hn_json_root(settings)); v; v = v->next)
-        add_option(words, hn_json_string(v));
+        if (!is_idle(hn_json_root(settings), hn_json_string(v)))
+            add_option(words, hn_json_string(v));
     hn_json_free(settings);
 }
 

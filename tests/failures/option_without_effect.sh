@@ -12,7 +12,13 @@ echo '{"text": "a cat sat on a mat"}' >texts.jsonl
 train() { "$hone" train d.gguf --data c.jsonl --dry-run "$@"; }
 
 # Of a run.
-wrong '--patience 2: no example is held out' train --patience 2 --eval-every 1
+printf 'patience = 2\neval-every = 1\nmodel = "d.gguf"\ndata = ["c.jsonl"]\n' >patience.toml
+wrong '--patience 2: no example is held out' "$hone" train patience.toml --dry-run
+wrong '--eval-every: it is for --held or --held-fraction' train --eval-every 1 --held-fraction 0
+wrong '--epochs beside --steps' train --steps 3 --epochs 2
+quietly train --steps 0 --epochs 2
+wrong '--batch beside --batch-tokens' train --batch-tokens 400 --batch 4
+quietly train --batch-tokens 0 --batch 4
 quietly train --patience 2 --eval-every 1 --held-fraction 0.3
 wrong '--least-rate is of schedules that go down: the schedule is constant' train --schedule constant --least-rate 0.1
 quietly train --schedule linear --least-rate 0.1

@@ -17,7 +17,7 @@ typedef struct line {
 } line;
 
 typedef struct name {
-    char text[ROOM]; /* NAME or NAME=VALUE */
+    char text[ROOM]; /* NAME or NAME=VALUE; NAME too of NAME!=VALUE, whose value add_alone() does not choose */
     char plain[ROOM];
 } name;
 
@@ -25,7 +25,7 @@ typedef struct name {
 static bool next(const char **at, name *out)
 {
     const size_t n = strcspn(*at, "|");
-    snprintf(out->text, sizeof out->text, "%.*s", (int)n, *at);
+    snprintf(out->text, sizeof out->text, "%.*s", (int)strcspn(*at, "|!"), *at);
     snprintf(out->plain, sizeof out->plain, "%.*s", (int)strcspn(out->text, "="), out->text);
     *at += n + ((*at)[n] == '|');
     return n > 0;
