@@ -58,6 +58,12 @@ done
 (mkdir empty && cd empty && "$hone" help --examples) >examples || fail "help --examples"
 grep -q WRONG examples && { grep WRONG examples; fail "an example that does not parse"; }
 [ "$(wc -l <examples)" -ge 30 ] || fail "fewer examples than commands"
+# In an empty folder what an example lacks is files, status 1: one that is wrong usage lacks an option.
+grep -Ev '^hone (chat|serve|jobs|bench|demo|devices)' examples | while read -r line; do
+    rm -rf lacking
+    (mkdir lacking && cd lacking && PATH=$(dirname "$hone"):$PATH && eval "$line") >out 2>err </dev/null
+    [ $? -le 1 ] || { cat err; fail "$line: is wrong usage"; }
+done || exit 1
 sed -n 's/^hone \([a-z-]*\).*/\1/p' examples | while read -r command; do
     COLUMNS=80 "$hone" help "$command" >out || fail "help $command"
     awk -v c="$command" '/^  +(-[a-z], )?--/ || /^ {30}/ { if (length($0) > 80) { print c ": " $0; bad = 1 } } END { exit bad }' out || exit 1
