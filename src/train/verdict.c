@@ -1,5 +1,5 @@
 /* A run helped if what was held out says so; without that only the training loss is left, and the words say which
- * it was. */
+ * it was. What steps say of learning does not stand against what is held out: each step has other examples. */
 #include "train/verdict.h"
 
 #include <math.h>
@@ -56,8 +56,9 @@ void hn_verdict_write(const hn_verdict_input *in, hn_str *out)
     if (in->n == 1)
         hn_str_print(out, "%sOne step was made, of which no more can be said.", out->length ? " " : "");
     else if (in->n > 1 && !any_improved(in))
-        hn_str_print(out, "%sNo step had a lower loss than the first, %.4f: nothing was learned. A lower "
-                          "--rate, or other --targets, may do.", out->length ? " " : "", in->losses[0]);
+        hn_str_print(out, "%sNo step had a lower loss than the first, %.4f%s. A lower --rate, or other --targets, may do%s.",
+                     out->length ? " " : "", in->losses[0], in->n_held > 1 ? "" : ": nothing was learned",
+                     in->n_held > 1 ? " better" : "");
     if (end > in->blind.loss)
         hn_str_print(out, " The loss at the end, %.4f, is above %s, %.4f: %s.", end, in->blind.of,
                      in->blind.loss, in->blind.means);

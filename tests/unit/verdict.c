@@ -52,6 +52,9 @@ int main(int argc, char **argv)
     in.held_steps = steps, in.n_held = 4;
     in.held = better;
     SAYS(&in, "lowest", "fell from 4.1970 to 3.7440: training helped");
+    in.losses = rises; /* of which it is not said that nothing was learned */
+    SAYS(&in, "nothing was learned", "training helped", "No step had a lower loss than the first, 3.0000. A lower --rate");
+    in.losses = falls;
     in.held = worse;
     SAYS(&in, "lowest", "rose from 4.0000 to 4.3000: the result is worse");
     in.keeps_best = true; /* of its steps: what it was before them is no result */
