@@ -4,11 +4,13 @@ HONE_SOURCE is hone's tree; HONE_PROGRAM, the program, whose answers these are h
 if it is anywhere."""
 import array
 import ast
+import copy
 import ctypes
 import gc
 import json
 import math
 import os
+import pickle
 import random
 import re
 import shutil
@@ -1357,6 +1359,59 @@ class Misuse(Case):
             hone.Model(engine=engine)
         self.assertEqual(engine.cancel_at(0), -1)
         hone.Model(engine=engine)
+
+    def test_numbers_that_do_not_fit(self):
+        """ctypes would take them modulo 2**32, or as the infinite and the zero of f32."""
+        model = hone.Model()
+        session = hone.Session(model, context=16)
+        for wrong in ([2**32 + 1], [-2**31 - 1], (2**40 for _ in range(1))):
+            with self.assertRaises(OverflowError):
+                session.feed(wrong)
+        self.assertEqual(len(session), 0)
+        with self.assertRaisesRegex(ctypes.ArgumentError, "4294967297: expected -2147483648"):
+            model.piece(2**32 + 1)
+        session.feed([1, 2])
+        with self.assertRaises(OverflowError):
+            session.likeliest(2**32 + 1)
+        for given in ({"top_k": 2**40}, {"seed": -1}, {"seed": 2**64}, {"temperature": 1e-50}, {"top_p": 1e-60}, {"frequency": 1e300},
+                      {"bias": {2**32: 1.0}}, {"bias": {1: 1e300}}):
+            with self.assertRaises(OverflowError, msg=given):
+                hone.Sampler(model, **given)
+        hone.Sampler(model, seed=2**64 - 1, bias={1: float("-inf")})
+        with self.assertRaises(OverflowError):
+            hone.Batch(model).step({2**32: [1]})
+        for given in ({"sampling": {"temprature": 0}}, {"session": {"contexts": 3}}, {"sampling": {"n_bias": 1}}):
+            with self.assertRaisesRegex(TypeError, "expected a field of|n_bias", msg=given):
+                hone.Chat(model, **given)
+
+    def test_copies(self):
+        """A copy that was garbage closed what it was of."""
+        model, chat = hone.Model(), hone.Chat(max_answer=3)
+        stream = chat.stream("a")
+        for thing in (model, chat, stream, hone.Session(model), model.engine):
+            for make in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "expected no copy"):
+                    make(thing)
+        gc.collect()
+        self.assertTrue(model.encode("a") and "".join(stream))
+
+    def test_asked_while_it_answers(self):
+        """The first answer would end there, as if it were whole."""
+        chat = hone.Chat(max_answer=20)
+        alone = str(hone.Chat(max_answer=20).ask("Tell me a story."))
+        with self.assertRaises(hone.Busy):
+            chat.ask("Tell me a story.", on_text=lambda text: chat.ask("x"))
+        refused = []
+
+        def ask(text):
+            try:
+                chat.ask("x")
+            except hone.Busy as error:
+                refused.append(error)
+
+        chat.reset()
+        self.assertEqual(str(chat.ask("Tell me a story.", on_text=ask)), alone)
+        self.assertTrue(refused)
 
     def test_overlapping_uses(self):
         chat = hone.Chat(max_answer=50)

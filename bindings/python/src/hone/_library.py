@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import _c
+from ._number import checked
 
 
 def _load() -> Any:
@@ -16,7 +17,7 @@ def _load() -> Any:
     found = SimpleNamespace()
     for function, (result, kinds) in _c.FUNCTIONS.items():
         call = getattr(library, function)
-        call.restype, call.argtypes = result, kinds
+        call.restype, call.argtypes = result, [checked(kind) for kind in kinds]
         setattr(found, function, call)
     return found
 

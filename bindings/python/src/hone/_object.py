@@ -4,9 +4,10 @@ from __future__ import annotations
 import ctypes
 import threading
 from contextlib import contextmanager
-from typing import Any, Callable, ContextManager, Iterator, Optional, TypeVar
+from typing import Any, Callable, ContextManager, Iterator, Mapping, Optional, TypeVar
 
 from ._library import c
+from ._number import fitting
 from .errors import Busy, Closed, Status, check
 
 T = TypeVar("T")
@@ -106,7 +107,14 @@ class Key:
     """One use of a handle. Handles compare these by what they are."""
 
 
-class Object:
+class Single:
+    """What there is one of: a copy would end, with itself, what the other goes on using."""
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        raise TypeError(f"{type(self).__name__}: expected no copy of it, and no pickle: it is memory of this process")
+
+
+class Object(Single):
     """What is closed by close(), by the end of a `with`, or when nothing refers to it. Used by one thread at a
     time, and not by what its own calls call back: that is Busy."""
 
@@ -186,9 +194,17 @@ def fill(struct: Any, **values: Any) -> Any:
     None is what the header says of zero."""
     if struct._fields_[0][0] == "size":
         values["size"] = ctypes.sizeof(struct)
-    kinds = dict(struct._fields_)
     made = struct()
+    put(made, values)
+    return made
+
+
+def put(made: Any, values: Mapping[str, Any]) -> None:
+    """Values into a struct's fields. ctypes would take a name that is none of them, and do nothing with it."""
+    kinds = dict(made._fields_)
     for name, value in values.items():
+        if name not in kinds:
+            raise TypeError(f"{name}: expected a field of {type(made).__name__}")
         if value is None:
             continue
         if isinstance(value, (list, tuple)) and f"n_{name}" in kinds and kinds[name] is ctypes.POINTER(ctypes.c_char_p):
@@ -196,8 +212,7 @@ def fill(struct: Any, **values: Any) -> Any:
             value = (ctypes.c_char_p * len(value))(*map(bytes_of, value))
         elif kinds[name] is ctypes.c_char_p:
             value = bytes_of(value)
-        setattr(made, name, value)
-    return made
+        setattr(made, name, fitting(kinds[name], value, name))
 
 
 def given_of(struct: Any, options: dict[str, Any]) -> Any:

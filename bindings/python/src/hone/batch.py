@@ -6,6 +6,7 @@ from typing import Any, Iterable, Mapping, Optional, Union
 
 from . import _c
 from ._library import c
+from ._number import array_of, fitting
 from ._object import Object, bytes_of, fill, found_by
 from ._record import Record
 from .errors import check
@@ -131,10 +132,11 @@ class Batch(Object):
             piece.size = ctypes.sizeof(piece)
             which = range(piece.n - rows, piece.n) if isinstance(rows, int) else list(rows)
             chooses = chooses or not isinstance(rows, int)
-            piece.sequence, piece.wanted, piece.ids = sequence, rows if isinstance(rows, int) else len(which), array
+            piece.sequence, piece.ids = fitting(ctypes.c_int32, sequence, "sequence"), array
+            piece.wanted = fitting(ctypes.c_int32, rows, "rows") if isinstance(rows, int) else len(which)
             wanted.append(piece.wanted)
             chosen.extend(which)
-        return made, wanted, (ctypes.c_int32 * max(len(chosen), 1))(*chosen) if chooses else None
+        return made, wanted, array_of(ctypes.c_int32, chosen or [0]) if chooses else None
 
     def needs(self, pieces: Mapping[int, Union[Iterable[int], Asked]]) -> int:
         """Blocks that a step of these takes at most."""

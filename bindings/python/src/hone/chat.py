@@ -8,9 +8,9 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional
 
 from . import _c, _call
 from ._library import c
-from ._object import Object, bytes_of, fill, text_of
+from ._object import Object, Single, bytes_of, fill, text_of
 from .draft import draft_options, drafted
-from .errors import Cancelled, check
+from .errors import Busy, Cancelled, Status, check
 from .model import Json, Model, json_of, settings_of
 from .session import sampling, session_options
 
@@ -54,7 +54,7 @@ _ON_TEXT = _hear(False)
 _ON_THOUGHT = dict(_c.hn_lm_chat_options._fields_)["on_thought"](_hear(True))
 
 
-class Stream(Iterator[Piece]):
+class Stream(Single, Iterator[Piece]):
     """An answer piece by piece. The model is as far as what was taken; close() ends the answer there, and the chat
     keeps what was heard. `turn` is there when it has ended."""
 
@@ -65,7 +65,7 @@ class Stream(Iterator[Piece]):
             with handle.use() as pointer:
                 check(ask(pointer, found))
 
-        self._found, self._chat = found, chat
+        self._found, self._chat, self._is_asked = found, chat, False
         self._call = chat.model.engine._begin(run)
 
     @property
@@ -128,6 +128,8 @@ class Chat(Object):
 
     def _begin(self, ask: Callable[[Any, Any], int]) -> Stream:
         before = self._stream and self._stream()
+        if before and before._is_asked and not before._call.is_done:  # whoever waits for its answer would get a part of it
+            raise Busy(Status.ERR_BUSY, "Chat: used by another call or object at this moment")
         if before:
             before.close()
         stream = Stream(self, ask)
@@ -138,6 +140,7 @@ class Chat(Object):
     def _take(stream: Stream, on_text: Optional[Callable[[str], object]],
               on_thought: Optional[Callable[[str], object]]) -> Answer:
         said: dict[bool, list[str]] = {False: [], True: []}
+        stream._is_asked = True
         with stream:
             for piece in stream:
                 said[piece.is_thought].append(piece)

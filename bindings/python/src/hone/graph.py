@@ -7,6 +7,7 @@ from typing import Any, Optional, Sequence
 
 from . import _c
 from ._library import c
+from ._number import array_of
 from ._object import Object, bytes_of, fill
 from .engine import Engine
 from .errors import check
@@ -15,7 +16,7 @@ _PLAIN = {"f32": "f", "i32": "i", "i64": "q", "u8": "B"}  # element types that P
 
 
 def _int64s(values: Sequence[int]) -> Any:
-    return (ctypes.c_int64 * len(values))(*values)
+    return array_of(ctypes.c_int64, values)
 
 
 def _bytes(data: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
 from . import _c
 from ._library import c
+from ._number import array_of
 from ._object import Object, bytes_of, fill, found_by, given_of, text_of
 from .engine import Engine
 from ._record import Record
@@ -32,8 +33,8 @@ def ids_of(ids: Iterable[int]) -> tuple[Any, int]:
     try:
         view = memoryview(ids)  # type: ignore[arg-type]
     except TypeError:
-        listed = list(ids)
-        return (ctypes.c_int32 * len(listed))(*listed), len(listed)
+        made = array_of(ctypes.c_int32, ids)
+        return made, len(made)
     if view.ndim != 1 or view.itemsize != 4 or view.format not in ("i", "l") or not view.contiguous:
         raise TypeError(f"ids of format {view.format!r} in {view.ndim} dimensions: expected a row of 32-bit integers")
     if view.readonly:

@@ -6,6 +6,7 @@ from typing import Any, Iterable, Mapping, NamedTuple, Optional, Union
 
 from . import _c
 from ._library import c
+from ._number import fitting
 from ._object import Key, Object, bytes_of, fill, found_by
 from ._record import Record
 from .batch import Batch
@@ -134,7 +135,7 @@ class Scheduler(Object):
                        likeliest=likeliest, on_token=self._heard[0], on_end=self._heard[1],
                        on_scored=self._heard[2] if scores_prompt else _FIELDS["on_scored"](), draws_none=draws_none, scores_drawn=scores_drawn,
                        sampling=ctypes.pointer(sampling_of(**sampling)) if sampling is not None else None,
-                       adapter=ctypes.pointer(ctypes.c_int32(adapter)) if adapter is not None else None,
+                       adapter=ctypes.pointer(ctypes.c_int32(fitting(ctypes.c_int32, adapter, "adapter"))) if adapter is not None else None,
                        grammar=grammar._holds().get() if grammar is not None else None)
         with self.batch._use(), self._use() as scheduler:
             check(c.hn_lm_scheduler_ask(scheduler, request, ctypes.byref(number)))
@@ -163,7 +164,7 @@ class Scheduler(Object):
     def forget(self, adapter: Optional[int] = None) -> None:
         """Drops the beginnings that are kept with this adapter, or all."""
         with self.batch._use(), self._use() as scheduler:
-            check(c.hn_lm_scheduler_forget(scheduler, None if adapter is None else ctypes.byref(ctypes.c_int32(adapter))))
+            check(c.hn_lm_scheduler_forget(scheduler, None if adapter is None else ctypes.byref(ctypes.c_int32(fitting(ctypes.c_int32, adapter, "adapter")))))
 
     @property
     def counts(self) -> Record:

@@ -6,14 +6,15 @@ from typing import Any, Iterable, Mapping, Optional
 
 from . import _c
 from ._library import c
-from ._object import Handle, Key, Object, bytes_of, fill
+from ._number import fitting
+from ._object import Handle, Key, Object, bytes_of, fill, given_of, put
 from .errors import check
 from .grammar import Grammar
 from .model import Model, ids_of
 
 
 def session_options(**given: Any) -> Any:
-    return fill(_c.hn_lm_session_options, **given)
+    return given_of(_c.hn_lm_session_options, given)
 
 
 class Session(Object):
@@ -120,7 +121,7 @@ class Session(Object):
 
     def likeliest(self, n: int) -> list[tuple[int, float]]:
         """Of those that may come next the n likeliest, each with the logarithm of its probability."""
-        found, told = ctypes.c_int32(n), (_c.hn_lm_likely * max(n, 1))()
+        found, told = ctypes.c_int32(fitting(ctypes.c_int32, n)), (_c.hn_lm_likely * max(n, 1))()
         with self._use() as session:
             check(c.hn_lm_session_likeliest(session, told, ctypes.byref(found)))
         return [(one.id, one.log_probability) for one in told[: found.value]]
@@ -162,11 +163,11 @@ def sampling(**given: Any) -> Any:
     made = _c.hn_lm_sampling()
     check(c.hn_lm_sampling_default(made, ctypes.sizeof(made)))
     bias: Mapping[int, float] = given.pop("bias", None) or {}
-    for name, value in given.items():
-        if value is not None:
-            setattr(made, name, value)
+    if "n_bias" in given:
+        raise TypeError("n_bias: bias says it")
+    put(made, given)
     made.n_bias = len(bias)
-    made.bias = (_c.hn_lm_bias * len(bias))(*((ctypes.sizeof(_c.hn_lm_bias), id, added) for id, added in bias.items()))
+    made.bias = (_c.hn_lm_bias * len(bias))(*(fill(_c.hn_lm_bias, id=id, bias=added) for id, added in bias.items()))
     return made
 
 
@@ -213,7 +214,7 @@ class Sampler(Object):
         """What a draw there is of, after all that is applied: the logarithm of the token's probability, and so many of the likeliest."""
         numbers = self._numbers(logits)
         array, n = ids_of(ids)
-        out, found, told = ctypes.c_double(), ctypes.c_int32(likeliest), (_c.hn_lm_likely * max(likeliest, 1))()
+        out, found, told = ctypes.c_double(), ctypes.c_int32(fitting(ctypes.c_int32, likeliest)), (_c.hn_lm_likely * max(likeliest, 1))()
         with self._use() as sampler:
             check(c.hn_lm_sampler_foretell(sampler, numbers, array, n, token, ctypes.byref(out), told, ctypes.byref(found)))
         return out.value, [(t.id, t.log_probability) for t in told[: found.value]]
