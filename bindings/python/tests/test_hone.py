@@ -1151,6 +1151,8 @@ class Training(Case):
         hone.check_settings({"rank": 4})
         with self.fails(hone.Status.ERR_ARGUMENT, "rank"):
             hone.check_settings({"rank": 0})
+        with self.assertRaisesRegex(TypeError, "targets: expected one value, found 2"):  # "attn,norm", where the last would count
+            hone.check_settings({"targets": ["attn", "norm"]})
         run = {one.name: one for one in hone.run_settings()}
         self.assertEqual((run["rank"].otherwise, run["rank"].low), ("16", 1))
         self.assertIn("held-fraction", {one.name for one in hone.data_settings()})
@@ -1590,6 +1592,14 @@ class Graphs(Case):
             node.shape
 
     def test_types(self):
+        for wrong in (array.array("d", [1.0] * 32), array.array("i", [1] * 32), array.array("d", [1.0] * 16)):
+            with self.assertRaisesRegex(TypeError, "expected those of f32"):
+                hone.encode("q8_0", [32], wrong)
+            with self.assertRaisesRegex(TypeError, "expected those of f32"):
+                hone.write_array(self.folder / "wrong.npy", "f32", [32], wrong)
+        with self.assertRaisesRegex(ValueError, "256 bytes: f32 .32. has 128"):
+            hone.encode("q8_0", [32], [1.0] * 64)
+        self.assertEqual(hone.encode("f32", [2], memoryview(array.array("f", [1, 2, 3, 4]))[::2]), array.array("f", [1, 3]).tobytes())
         data = hone.encode("q8_0", [2, 32], [random.random() for _ in range(64)])
         self.assertEqual(len(data), 68)
         rows = hone.decode("q8_0", [2, 32], data)

@@ -38,12 +38,20 @@ def words_of(settings: Optional[Settings]) -> list[str]:
     words: list[str] = []
     for name, value in (settings or {}).items():
         name = name.replace("_", "-")
+        if isinstance(value, (list, tuple)) and len(value) > 1 and name not in _repeated():
+            raise TypeError(f"{name}: expected one value, found {len(value)}")  # of which the library takes the last
         for one in value if isinstance(value, (list, tuple)) else [value]:
             if one is True:
                 words.append(name)
             elif one is not None and one is not False:
                 words.append(f"{name}={bytes_of(one).decode('utf-8', 'surrogateescape') if hasattr(one, '__fspath__') else one}")
     return words
+
+
+def _repeated() -> set[str]:
+    """Settings that may be given again."""
+    return {one.name for get in (c.hn_finetune_setting, c.hn_examples_setting) for one in _table(get)
+            if one.kind in (_c.hn_setting_kind.TEXTS, _c.hn_setting_kind.PATHS)}
 
 
 def _table(get: Any) -> list[Record]:

@@ -19,12 +19,23 @@ def _int64s(values: Sequence[int]) -> Any:
     return array_of(ctypes.c_int64, values)
 
 
-def _bytes(data: Any) -> Any:
-    """Any buffer; numbers of a list are floats."""
+#: Of buffers: the formats of an element type's numbers, and their bytes.
+_FORMATS = {"f32": ("f", 4), "f16": ("eHh", 2), "bf16": ("Hh", 2), "i32": ("il", 4), "i64": ("ql", 8), "u8": ("B", 1)}
+_LISTED = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "u8": ctypes.c_uint8}
+
+
+def _bytes(data: Any, type: str) -> bytes:
+    """A buffer of the type's numbers, or of bytes as they lie in a tensor; or a list of numbers."""
     try:
-        return memoryview(data).cast("B").tobytes()
+        view = memoryview(data)
     except TypeError:
-        return bytes((ctypes.c_float * len(data))(*data))
+        if type != "f32" and type not in _LISTED:
+            raise TypeError(f"{type}: expected a buffer of its bytes") from None
+        return bytes(array_of(_LISTED[type], data) if type in _LISTED else (ctypes.c_float * len(data))(*data))
+    formats, size = _FORMATS.get(type, ("", 1))
+    if view.format not in ("B", "b", "c") and (view.format not in tuple(formats) or view.itemsize != size):
+        raise TypeError(f"numbers of format {view.format!r} and {view.itemsize} bytes: expected those of {type}, or bytes")
+    return view.tobytes()
 
 
 class Node:
@@ -77,7 +88,7 @@ class Builder(Object):
             return Node(self, node)
 
     def constant(self, shape: Sequence[int], data: Any, type: str = "f32") -> Node:
-        given = _bytes(data)
+        given = _bytes(data, type)
         size = ctypes.c_size_t()
         check(c.hn_tensor_bytes(bytes_of(type), len(shape), _int64s(shape), ctypes.byref(size)))
         if len(given) != size.value:
@@ -141,7 +152,7 @@ def types() -> list[str]:
 
 def write_array(path: Any, type: str, shape: Sequence[int], data: Any, *, overwrite: bool = False) -> None:
     """In NumPy's .npy format, whole or not at all."""
-    given, size = _bytes(data), ctypes.c_size_t()
+    given, size = _bytes(data, type), ctypes.c_size_t()
     check(c.hn_tensor_bytes(bytes_of(type), len(shape), _int64s(shape), ctypes.byref(size)))
     if len(given) != size.value:
         raise ValueError(f"{len(given)} bytes: {type} {list(shape)} has {size.value}")
@@ -163,8 +174,10 @@ def read_array(path: Any, *, engine: Optional[Engine] = None) -> memoryview[Any]
 
 def encode(type: str, shape: Sequence[int], numbers: Any) -> bytes:
     """Floats as a tensor of an element type: cast, or in blocks."""
-    given, size = _bytes(numbers), ctypes.c_size_t()
+    given, size = _bytes(numbers, "f32"), ctypes.c_size_t()
     check(c.hn_tensor_bytes(bytes_of(type), len(shape), _int64s(shape), ctypes.byref(size)))
+    if len(given) != 4 * math.prod(shape):
+        raise ValueError(f"{len(given)} bytes: f32 {list(shape)} has {4 * math.prod(shape)}")
     floats = (ctypes.c_float * math.prod(shape)).from_buffer_copy(given)
     room = (ctypes.c_uint8 * size.value)()
     check(c.hn_tensor_encode(bytes_of(type), len(shape), _int64s(shape), floats, room))
@@ -173,7 +186,7 @@ def encode(type: str, shape: Sequence[int], numbers: Any) -> bytes:
 
 def decode(type: str, shape: Sequence[int], data: Any) -> memoryview[Any]:
     """The other way."""
-    given, size = memoryview(data).cast("B").tobytes(), ctypes.c_size_t()
+    given, size = _bytes(data, type), ctypes.c_size_t()
     check(c.hn_tensor_bytes(bytes_of(type), len(shape), _int64s(shape), ctypes.byref(size)))
     if len(given) != size.value:
         raise ValueError(f"{len(given)} bytes: {type} {list(shape)} has {size.value}")
@@ -203,7 +216,7 @@ class Exec(Object):
                    parent, builder.engine._run)
 
     def write(self, leaf: Node, data: Any) -> None:
-        given, nodes = _bytes(data), self.builder._nodes([leaf])
+        given, nodes = _bytes(data, leaf.type), self.builder._nodes([leaf])
         with self._use() as exec:
             check(c.hn_exec_write(exec, nodes[0], given, len(given)))
 
@@ -276,7 +289,7 @@ class Trainer(Object):
         self.builder.engine._run(run)
 
     def write(self, leaf: Node, data: Any) -> None:
-        given, nodes = _bytes(data), self.builder._nodes([leaf])
+        given, nodes = _bytes(data, leaf.type), self.builder._nodes([leaf])
         with self._use() as trainer:
             check(c.hn_trainer_write(trainer, nodes[0], given, len(given)))
 
