@@ -364,12 +364,26 @@ static void end(plan *p, hn_meta *meta)
     hn_meta_free(meta);
 }
 
+/* As a reader has it: a file that hone would then refuse, as of experts used where there are none, is not begun. */
+static hn_status check_readable(const plan *p, const hn_meta *meta, const hn_random_options *o)
+{
+    hn_weights weights = { .name = meta->name, .entries = p->entries, .n = p->n_entries };
+    hn_hparams *read = hn_alloc(meta->heap, HN_TAG_FILE, sizeof *read);
+    hn_status status = read ? hn_weights_index(meta->heap, &weights) : HN_ERR_MEMORY;
+    if (status == HN_OK)
+        status = hn_arch_read_meta(o->arch, meta, &weights, NULL, read);
+    hn_free(meta->heap, weights.index);
+    hn_free(meta->heap, read);
+    return status == HN_ERR_FORMAT ? hn_fail(HN_ERR_ARGUMENT, "%s", hn_error_message()) : status;
+}
+
 static hn_status write_file(plan *p, hn_meta *meta, hn_pool *pool, hn_sink out,
                             const hn_random_options *o, hn_watch *watch)
 {
     hn_weights_writer *writer;
     HN_TRY(begin(p, meta, o, watch));
     HN_TRY(write_keys(o, meta));
+    HN_TRY(check_readable(p, meta, o));
     HN_TRY(hn_gguf_create(meta->heap, out, meta, p->entries, p->n_entries, &writer));
     const hn_status status = write_all(p, o, meta->heap, pool, writer, watch);
     if (status == HN_OK)

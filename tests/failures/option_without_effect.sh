@@ -66,6 +66,11 @@ rm p.gguf
 wrong '--keep none=f16: no tensor' "$hone" new llama n.gguf --keep none=f16
 wrong 'k_eq_v=true: llama has values of its own' "$hone" new llama n.gguf k_eq_v=true
 quietly "$hone" new gemma4 n.gguf k_eq_v=true layers=6 width=64
+# What no reader would take is not begun: it was written, and then refused.
+for word in "used=2" "heads=3 kv_heads=1 width=16" "experts=2 used=5"; do
+    wrong 'expected' "$hone" new llama u.gguf $word
+    [ ! -e u.gguf ] || fail "new llama $word: a file is there"
+done
 quietly "$hone" export r/adapter.gguf --peft peft --base d.gguf
 wrong 'its numbers are rounded to f16, and the self-test that it carries was recorded before: --type f32' "$hone" import peft a.gguf --base d.gguf --type f16
 quietly "$hone" import peft a.gguf --base d.gguf
