@@ -38,7 +38,7 @@ static const hn_option_rule rules[] = {
 
 static hn_status add(hn_heap *heap, hn_ids *s, int64_t id)
 {
-    HN_REQUIRE(id >= INT32_MIN && id <= INT32_MAX, HN_ERR_ARGUMENT, "token %lld", (long long)id);
+    HN_REQUIRE(id >= INT32_MIN && id <= INT32_MAX, HN_ERR_ARGUMENT, "token %lld: expected the id of one", (long long)id);
     int32_t *ids = hn_realloc_array(heap, HN_TAG_TEXT, s->at, s->n + 1, sizeof *ids);
     if (!ids)
         return HN_ERR_MEMORY;

@@ -171,6 +171,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands, (void)operands;
     const story_args *args = parsed;
+    HN_REQUIRE(args->check || args->count - 1 <= INT64_MAX - args->first, HN_ERR_ARGUMENT,
+               "--first %lld: expected it and --count to end at %lld at most", (long long)args->first, (long long)INT64_MAX);
     const hn_grammar *grammar = args->chats ? &hn_chat_grammar : &hn_story_grammar;
     hn_heap heap;
     hn_heap_init(&heap, NULL);

@@ -25,6 +25,8 @@ expect 'stories' fc0393e4656ed367 "$(digest "$work/a.txt")"
 expect 'chats' db004bd797d3e6ae "$(digest "$work/chats.jsonl")"
 expect 'any part of them' "$($hone story --seed 3 --first 7 --count 3)" \
     "$($hone story --seed 3 --count 10 | tail -n +15)"
+expect 'the last of all' 0 "$($hone story --first 9223372036854775807 >/dev/null; echo $?)"
+has 'and none after it' 'expected it and --count to end at' "$($hone story --first 9223372036854775807 --count 2 2>&1)"
 expect 'a line a story' 200 "$(wc -l <"$work/a.jsonl" | tr -d ' ')"
 has 'messages' '"role": "assistant"' "$(head -1 "$work/chats.jsonl")"
 
