@@ -51,12 +51,19 @@ static const struct {
     { "keep-adapters", "every job does" }, { "samples-along", "every job does" },
 };
 
-/* Whether it is there already, as of settings or of hyperparameters: the program would take the last, and nobody asked for that. */
-static bool is_told(taking *t, const char *name)
+static bool has(const taking *t, const char *name)
 {
     for (size_t i = 0; i < t->n_told; i++)
         if (!strcmp(t->told[i], name))
             return true;
+    return false;
+}
+
+/* Whether it is there already, as of settings or of hyperparameters: the program would take the last, and nobody asked for that. */
+static bool is_told(taking *t, const char *name)
+{
+    if (has(t, name))
+        return true;
     if (t->n_told < MOST_TOLD)
         t->told[t->n_told++] = name;
     return false;
@@ -234,6 +241,14 @@ static void keep(hn_job *job, const hn_json *body)
     hn_json_end_object(&w);
 }
 
+/* hone train refuses it too, when the request has long been answered. */
+static bool check_judged(taking *t, const hn_json *body)
+{
+    const bool is_judged = hn_field_of(body, "validation_file") || has(t, "held-fraction");
+    return !has(t, "eval-every") || is_judged ||
+           hn_refuse_as(t->why, HN_REFUSED_INVALID, "settings", "settings: eval-every: expected validation_file or held-fraction with it");
+}
+
 bool hn_job_take(hn_jobs *jobs, hn_job *job, const hn_json *body, hn_failure *why)
 {
     taking t = { .jobs = jobs, .job = job, .w = hn_json_write_to(&job->settings), .why = why };
@@ -243,7 +258,7 @@ bool hn_job_take(hn_jobs *jobs, hn_job *job, const hn_json *body, hn_failure *wh
     hn_json_begin_array(&t.w);
     hn_json_add_string(&t.w, seed);
     if (!take_names(&t, body) || !take_method(&t, body) ||
-        !take_settings(&t, hn_field_of(body, "settings")))
+        !take_settings(&t, hn_field_of(body, "settings")) || !check_judged(&t, body))
         return false;
     hn_json_end_array(&t.w);
     keep(job, body);

@@ -334,7 +334,7 @@ def check_jobs(dir)
      [{ integrations: [{ type: 'wandb' }] }, 'integrations', '400'], [{ suffix: 'a:b' }, 'suffix', '400'], [{ suffix: '' }, 'suffix', '400'],
      [{ metadata: { a: 1 } }, 'metadata', '400'], [{ settings: ['rank'] }, 'settings', '400'], [{ settings: ['held=/etc/passwd'] }, 'settings', '400'],
      [{ settings: ['keep=17'] }, 'settings', '400'], [{ settings: ['keep-adapters'] }, 'settings', '400'], [{ settings: ['samples-along'] }, 'settings', '400'],
-     [{ settings: ['template=/etc/passwd'] }, 'settings', '400'], [{ settings: ['threads=9'] }, 'settings', '400'], [{ settings: ['none=1'] }, 'settings', '400'],
+     [{ settings: ['template=/etc/passwd'] }, 'settings', '400'], [{ settings: ['threads=9'] }, 'settings', '400'], [{ settings: ['none=1'] }, 'settings', '400'], [{ settings: ['eval-every=5'] }, 'settings', '400'],
      [{ settings: ['rate=0.001'], hyperparameters: { learning_rate_multiplier: 2 } }, 'settings', '400'], [{ settings: ['rank=8', 'rank=9'] }, 'settings', '400'],
      [{ hyperparameters: nil, training_file: two, method: { type: 'dpo', dpo: { hyperparameters: { beta: 0.2 } } }, settings: ['beta=0.3'] }, 'settings', '400'],
      [{ settings: ['rank=0'] }, nil, '400'], [{ settings: ['targets=all:full'] }, nil, '400'], [{ training_file: two, settings: [] }, nil, '400'],
