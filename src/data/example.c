@@ -86,7 +86,7 @@ hn_record_options hn_example_rule_records(const hn_example_rule *rule)
 
 size_t hn_example_rule_limit(const hn_example_rule *rule)
 {
-    const size_t most = rule->max_length, context = rule->cut == HN_CUT_ALLOW ? 0 : rule->context;
+    const size_t most = rule->max_length, context = rule->cut == HN_CUT_ALLOW ? rule->reach : rule->context;
     return !most || (context && context < most) ? context : most;
 }
 
@@ -380,7 +380,7 @@ static void cut(hn_sample *s, const hn_example_rule *rule)
     const size_t n = hn_example_rule_limit(rule);
     if (!n || s->n <= n)
         return;
-    if (rule->cut == HN_CUT_ERROR) {
+    if (rule->cut == HN_CUT_ERROR || rule->cut == HN_CUT_ALLOW) { /* what is past the reach nothing allows */
         s->is_too_long = true;
         return;
     }

@@ -66,6 +66,7 @@ typedef struct hn_example_rule {
                         * tokenizer's */
     size_t max_length; /* tokens; 0: no limit */
     size_t context;    /* what the model was made for; 0: not known. The lesser of both counts */
+    size_t reach;      /* tokens beyond which the model has no numbers at all; 0: no such end */
     hn_cut cut;
     const char *const *ignored; /* keys of examples and messages whose words nobody is to read */
     int n_ignored;

@@ -210,12 +210,16 @@ static void say_too_long(const hn_preflight *r, const hn_dataset *d, char out[25
     const hn_example_rule *rule = &d->rule;
     const size_t limit = hn_example_rule_limit(rule);
     const bool is_context = !rule->max_length || limit < rule->max_length;
+    const bool is_reach = is_context && limit == rule->reach;
     snprintf(out, 256,
              "expected at most %zu tokens, %s, found %s%u; --too-long keep-start or keep-end cuts%s",
-             limit, is_context ? "which is the context of the model" : "as --max-length says",
+             limit,
+             is_reach     ? "beyond which the model has no positions"
+             : is_context ? "which is the context of the model"
+                          : "as --max-length says",
              d->has_pairs ? "a pair of " : "",
              r->too_long.n ? (unsigned)d->tokens[r->too_long.first] : 0,
-             is_context ? ", allow trains them whole" : "");
+             is_context && !is_reach ? ", allow trains them whole" : "");
 }
 
 hn_status hn_preflight_verdict(const hn_preflight *r, const hn_dataset *d)

@@ -81,6 +81,12 @@ int64_t hn_hparams_usual_context(const hn_hparams *hp)
     return longest > 0 && longest < USUAL ? longest : USUAL;
 }
 
+int64_t hn_hparams_reach(const hn_hparams *hp)
+{
+    const int64_t turned = hp->rope_limit > 0 ? hp->rope_limit : 0, learned = hp->has_table ? hp->n_ctx : 0;
+    return !turned || (learned && learned < turned) ? learned : turned;
+}
+
 hn_status hn_hparams_check_length(const hn_hparams *hp, int64_t n)
 {
     HN_REQUIRE(hp->rope_limit <= 0 || n <= hp->rope_limit, HN_ERR_UNSUPPORTED,

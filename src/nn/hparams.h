@@ -85,6 +85,8 @@ hn_status hn_hparams_set(hn_hparams *hp, const char *key, const char *value);
 int64_t hn_hparams_longest(const hn_hparams *hp);
 /* The longest that is taken where nobody says: 4096, or that if it is less. */
 int64_t hn_hparams_usual_context(const hn_hparams *hp);
+/* The longest sequence that hn_hparams_check_length lets pass; 0: any. */
+int64_t hn_hparams_reach(const hn_hparams *hp);
 /* HN_ERR_UNSUPPORTED where a sequence of n tokens would turn by other numbers than these: longrope's
  * long factors, dynamic rope's base; or has tokens beyond the positions that were learned. */
 hn_status hn_hparams_check_length(const hn_hparams *hp, int64_t n);

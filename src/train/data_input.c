@@ -90,6 +90,7 @@ static hn_status read_model(hn_data_input *in, const hn_data_choice *choice, con
     if (status == HN_OK) {
         const int64_t longest = hn_hparams_longest(base.hp);
         rule->context = longest > 0 ? (size_t)longest : 0;
+        rule->reach = (size_t)hn_hparams_reach(base.hp);
         rule->n_ids = base.hp->n_vocab;
     }
     hn_adapter_base_close(&base);

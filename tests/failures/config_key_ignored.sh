@@ -64,7 +64,7 @@ rm -f x.npy
 refuses 'the model was made for 64' "$hone" logits m --tokens "$(yes 5 | head -65 | tr '\n' ',' | sed 's/,$//')" --out x.npy
 printf '{"ids": [%s]}\n' "$(yes 5 | head -65 | tr '\n' ',' | sed 's/,$//')" >ids.jsonl
 refuses 'expected at most 64 tokens' "$hone" train m --data ids.jsonl --out r --steps 1 --batch 1
-refuses 'rope has other numbers beyond 64' "$hone" train m --data ids.jsonl --out r --steps 1 --batch 1 --too-long allow
+refuses 'at most 64 tokens, beyond which the model has no positions' "$hone" train m --data ids.jsonl --out r --steps 1 --batch 1 --too-long allow
 
 copy olmoe
 put 's/"norm_topk_prob": false/"norm_topk_prob": true/; s/"rms_norm_eps": 1e-05/"rms_norm_eps": 0.125/'
@@ -84,11 +84,11 @@ for model in m p.gguf; do
     refuses 'the model was made for 64' "$hone" logits $model --tokens "$(yes 5 | head -65 | tr '\n' ',' | sed 's/,$//')" --out w.npy
     refuses 'a context of 65 tokens: the model was made for 64' "$hone" run $model --prompt a --context 65 --count 1
     refuses 'expected at most 64 tokens' "$hone" train $model --data ids.jsonl --out r --steps 1 --batch 1
-    refuses 'rope has other numbers beyond 64' "$hone" train $model --data ids.jsonl --out r --steps 1 --batch 1 --too-long allow
+    refuses 'at most 64 tokens, beyond which the model has no positions' "$hone" train $model --data ids.jsonl --out r --steps 1 --batch 1 --too-long allow
 done
 LC_ALL=C sed 's/rope.scaling.original_context_length/rope.scaling.original_context_lengtx/' p.gguf >o.gguf # the context is it
 printf '{"ids": [%s]}\n' "$(yes 5 | head -257 | tr '\n' ',' | sed 's/,$//')" >more.jsonl
-refuses 'rope has other numbers beyond 256' "$hone" train o.gguf --data more.jsonl --out r --steps 1 --batch 1 --too-long allow \
+refuses 'at most 256 tokens, beyond which the model has no positions' "$hone" train o.gguf --data more.jsonl --out r --steps 1 --batch 1 --too-long allow \
     --ignore phi3.rope.scaling.original_context_lengtx
 rm -f x.npy
 LC_ALL=C tr -d '\n' <c.json | sed 's/"long_factor": \[[^]]*\]/"long_factor": []/' >m/config.json
