@@ -116,18 +116,33 @@ static hn_status check_base(const hn_adapter *a, const hn_adapter_use *use, int6
     return HN_OK;
 }
 
+/* A directory and the GGUF made of it have one tokenizer, and differ in what stands for ids without a token. */
+static hn_status take_other_form(const hn_adapter *a, const hn_tokenizer *tok, hn_span want, char own[65])
+{
+    const int64_t rows[] = { 0, hn_model_hparams(a->model)->n_vocab };
+    char other[65];
+    HN_TRY(hn_tokenizer_digest(tok, own));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !is_text(want, own); i++) {
+        HN_TRY(hn_tokenizer_digest_padded(tok, rows[i], other));
+        if (is_text(want, other))
+            memcpy(own, other, sizeof other);
+    }
+    return HN_OK;
+}
+
 static hn_status check_tokenizer(const hn_adapter *a, const hn_adapter_use *use, hn_adapter_trial *told)
 {
     char own[65] = "";
-    if (!use->tokenizer) {
-        hn_tokenizer *tok;
-        HN_TRY(hn_open_tokenizer(a->heap, hn_model_path(a->model), &tok));
-        const hn_status status = hn_tokenizer_digest(tok, own);
-        hn_tokenizer_free(tok);
-        HN_TRY(status);
-    }
-    return check_digest(a, use, HN_ADAPTER_TOKENIZER, "tokenizer", use->tokenizer ? use->tokenizer : own,
-                        told);
+    hn_span want;
+    hn_tokenizer *tok;
+    HN_TRY(hn_meta_string(hn_gguf_meta(a->file), HN_ADAPTER_TOKENIZER, &want));
+    if (use->tokenizer && is_text(want, use->tokenizer))
+        return HN_OK;
+    HN_TRY(hn_open_tokenizer(a->heap, hn_model_path(a->model), &tok));
+    const hn_status status = take_other_form(a, tok, want, own);
+    hn_tokenizer_free(tok);
+    HN_TRY(status);
+    return check_digest(a, use, HN_ADAPTER_TOKENIZER, "tokenizer", own, told);
 }
 
 static hn_status check_template(const hn_adapter *a, const hn_adapter_use *use, hn_adapter_trial *told)

@@ -38,4 +38,21 @@ cmp -s $a changed.gguf && printf '\100' | dd of=changed.gguf bs=1 seek=$((size -
 refuses 'its self-test gives other logits than it recorded|the file was altered' judged d.gguf changed.gguf
 head -c $((size - 64)) $a >changed.gguf
 refuses 'changed.gguf' judged d.gguf changed.gguf
+# A directory and its GGUF are one model: the rows without a token that a file of GGUF gives names to are no other
+# tokenizer. A token of another name is.
+cp -r "$2/tests/differential/models/phi3" m
+printf '{"prompt": "one and %s? ", "completion": "more."}\n' 1 2 3 4 >p.jsonl
+quietly "$hone" convert m m.gguf
+for trained in m m.gguf; do
+    quietly "$hone" train $trained --data p.jsonl --plain --out of --steps 1 --batch 4 --rank 2 --targets attn_output --samples 0
+    for model in m m.gguf; do
+        quietly "$hone" eval $model of/adapter.gguf --data p.jsonl --plain
+        quietly "$hone" logits $model --lora of/adapter.gguf --tokens 5,6,7 --out $model.npy --overwrite
+    done
+    is "logits of both" "$(cksum <m.npy)" "$(cksum <m.gguf.npy)"
+    sed 's/"!"/"!!"/' "$2/tests/differential/models/phi3/tokenizer.json" >m/tokenizer.json
+    refuses 'trained with another tokenizer' "$hone" eval m of/adapter.gguf --data p.jsonl --plain
+    cp "$2/tests/differential/models/phi3/tokenizer.json" m/tokenizer.json
+    rm -rf of
+done
 passed

@@ -111,6 +111,9 @@ int32_t hn_tokenizer_special(const hn_tokenizer *tok,
 /* SHA-256 of its pieces, their kinds and its special tokens, and of the ids of a text that tries
  * its rules: the same for equal tokenizers, whatever files they come from. */
 hn_status hn_tokenizer_digest(const hn_tokenizer *tok, char text[65]);
+/* The same of its other form: as GGUF has it for a model of so many rows, whose ids without a token are named [PADi],
+ * or with 0 as a directory has it. */
+hn_status hn_tokenizer_digest_padded(const hn_tokenizer *tok, int64_t rows, char text[65]);
 
 /* Whether a model that gives this id is done. */
 bool hn_tokenizer_ends(const hn_tokenizer *tok, int32_t id);
