@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "convert/byte_tokenizer.h"
 #include "convert/pad_vocab.h"
+#include "convert/same_model.h"
 #include "models/models.h"
 #include "nn/rope_constants.h"
 
@@ -367,13 +368,9 @@ static void end(plan *p, hn_meta *meta)
 /* As a reader has it: a file that hone would then refuse, as of experts used where there are none, is not begun. */
 static hn_status check_readable(const plan *p, const hn_meta *meta, const hn_random_options *o)
 {
-    hn_weights weights = { .name = meta->name, .entries = p->entries, .n = p->n_entries };
-    hn_hparams *read = hn_alloc(meta->heap, HN_TAG_FILE, sizeof *read);
-    hn_status status = read ? hn_weights_index(meta->heap, &weights) : HN_ERR_MEMORY;
-    if (status == HN_OK)
-        status = hn_arch_read_meta(o->arch, meta, &weights, NULL, read);
-    hn_free(meta->heap, weights.index);
-    hn_free(meta->heap, read);
+    const hn_same_model made = { .heap = meta->heap, .arch = o->arch, .hp = o->hp, .tensors = p->tensors,
+                                 .entries = p->entries, .n = p->n_entries };
+    const hn_status status = hn_same_model_opens(&made, meta);
     return status == HN_ERR_FORMAT ? hn_fail(HN_ERR_ARGUMENT, "%s", hn_error_message()) : status;
 }
 

@@ -107,14 +107,20 @@ static hn_status check_numbers(const hn_hparams *a, const hn_hparams *b)
     return HN_OK;
 }
 
-static hn_status compare(check *c, const hn_meta *meta)
+static hn_status read_back(check *c, const hn_meta *meta)
 {
     const hn_same_model *of = c->of;
     c->written = hn_alloc(of->heap, HN_TAG_FILE, sizeof *c->written);
     if (!c->written)
         return HN_ERR_MEMORY;
     HN_TRY(index_weights(c));
-    HN_TRY(hn_arch_read_meta(of->arch, meta, &c->weights, NULL, c->written));
+    return hn_arch_read_meta(of->arch, meta, &c->weights, NULL, c->written);
+}
+
+static hn_status compare(check *c, const hn_meta *meta)
+{
+    const hn_same_model *of = c->of;
+    HN_TRY(read_back(c, meta));
     HN_TRY(check_numbers(of->hp, c->written));
     if (!of->arch->build)
         return HN_OK;
@@ -124,10 +130,18 @@ static hn_status compare(check *c, const hn_meta *meta)
     return status == HN_ERR_FORMAT ? lost(hn_error_message()) : status;
 }
 
-hn_status hn_same_model_check(const hn_same_model *m, const hn_meta *meta)
+/* Whether there is a model in it at all. */
+static hn_status open_alone(check *c, const hn_meta *meta)
+{
+    HN_TRY(read_back(c, meta));
+    const hn_status status = c->of->arch->build ? build(c, c->written, &c->read) : HN_OK;
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", meta->name);
+}
+
+static hn_status check_by(hn_status (*how)(check *, const hn_meta *), const hn_same_model *m, const hn_meta *meta)
 {
     check c = { .of = m };
-    const hn_status status = compare(&c, meta);
+    const hn_status status = how(&c, meta);
     hn_graph_free(c.meant);
     hn_graph_free(c.read);
     for (size_t i = 0; c.found && i < m->n; i++)
@@ -138,3 +152,7 @@ hn_status hn_same_model_check(const hn_same_model *m, const hn_meta *meta)
     hn_free(m->heap, c.written);
     return status;
 }
+
+hn_status hn_same_model_check(const hn_same_model *m, const hn_meta *meta) { return check_by(compare, m, meta); }
+
+hn_status hn_same_model_opens(const hn_same_model *m, const hn_meta *meta) { return check_by(open_alone, m, meta); }

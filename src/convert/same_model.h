@@ -21,5 +21,7 @@ typedef struct hn_same_model {
 
 /* HN_ERR_UNSUPPORTED names what would be lost. */
 hn_status hn_same_model_check(const hn_same_model *m, const hn_meta *meta);
+/* Whether any reader would take these keys and tensors, and find a graph: of a model that was never a directory. */
+hn_status hn_same_model_opens(const hn_same_model *m, const hn_meta *meta);
 
 #endif
