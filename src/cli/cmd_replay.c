@@ -241,21 +241,26 @@ static hn_status make_choice(replay *r, const hn_json *prompt, int32_t number)
 
 /* ---- comparing ---- */
 
-/* As JSON has it, where what is no UTF-8 is U+FFFD. `what` is "text" and so on. */
-static hn_status compare_text(replay *r, const char *what, const hn_str *made, const char *told)
+/* As JSON has it, where what is no UTF-8 is U+FFFD, and to the last byte: a model may say NUL. `told` is a string,
+ * or NULL or null for "". `what` is "text" and so on. */
+static hn_status compare_text(replay *r, const char *what, const hn_str *made, const hn_json *told)
 {
+    const char *said = hn_json_string(told);
+    const size_t n = hn_json_bytes(told);
+    HN_REQUIRE(!told || told->kind == HN_JSON_NULL || told->kind == HN_JSON_STRING, HN_ERR_FORMAT, "the %s: expected a string", what);
     const hn_json raw = hn_json_of_string(made->text, made->length);
     hn_str written = hn_str_on(&r->heap);
     hn_json_text *read = NULL;
     hn_json_writer w = hn_json_write_to(&written);
     hn_json_add_scalar(&w, &raw);
     hn_status status = hn_json_read(&r->heap, "text", written.text, written.length, &read);
-    if (status == HN_OK && strcmp(hn_json_string(hn_json_root(read)), told) != 0) {
+    const char *is = read ? hn_json_string(hn_json_root(read)) : "";
+    const size_t n_is = read ? hn_json_bytes(hn_json_root(read)) : 0;
+    if (status == HN_OK && (n_is != n || memcmp(is, said, n) != 0)) {
         size_t at = 0;
-        const char *is = hn_json_string(hn_json_root(read));
-        while (is[at] && is[at] == told[at])
+        while (at < n && at < n_is && is[at] == said[at])
             at++;
-        status = hn_fail(HN_ERR_PROOF, "the %s differs from byte %zu on: told \"%.40s\", made \"%.40s\"", what, at, told + at, is + at);
+        status = hn_fail(HN_ERR_PROOF, "the %s differs from byte %zu on: told \"%.40s\", made \"%.40s\"", what, at, said + at, is + at);
     }
     hn_json_free(read);
     hn_str_free(&written);
@@ -267,18 +272,10 @@ static hn_status compare_scores(replay *r, size_t prompt, const hn_json *told)
 {
     const hn_json *echo = hn_json_at(r->recipe.echo, prompt);
     const hn_made_scores made = { .heap = &r->heap, .lm = r->opened.lm, .tokens = &r->tokens, .n_prompt = r->n_prompt, .prompt = r->ids,
-                                  .prompt_ids = r->n_ids, .echo = echo ? hn_json_string(echo) : NULL, .text = r->h.text.length };
+                                  .prompt_ids = r->n_ids, .echo = echo, .text = r->h.text.length };
     const bool is_there = told && told->kind != HN_JSON_NULL, ranks = r->recipe.n_told < r->recipe.n_each; /* by scores that need not be told */
     HN_REQUIRE(is_there || !r->recipe.scores || ranks || r->made, HN_ERR_FORMAT, "logprobs: expected them, for the recipe has scores");
     return is_there ? hn_compare_scores(&made, told) : HN_OK;
-}
-
-/* null, or not there, is "". */
-static hn_status want_text(const hn_json *of, const char *key, const char **out)
-{
-    const hn_json *v = hn_json_get(of, key);
-    *out = "";
-    return !v || v->kind == HN_JSON_NULL ? HN_OK : hn_json_want_string(v, key, out);
 }
 
 /* Arguments as an object: as both are written anew. *is_cut: what was made is none. */
@@ -292,7 +289,8 @@ static hn_status compare_object(replay *r, const hn_json *told, const hn_str *ma
     if (!*is_cut && told) {
         hn_json_add_value(&wa, told);
         hn_json_add_value(&wb, hn_json_root(read));
-        status = compare_text(r, "call", &b, a.text);
+        const hn_json as_told = hn_json_of_string(a.text, a.length);
+        status = compare_text(r, "call", &b, &as_told);
     }
     hn_json_free(read);
     hn_str_free(&a);
@@ -304,16 +302,13 @@ static hn_status compare_call(replay *r, const hn_json *told, const hn_heard_cal
 {
     const hn_json *function = hn_json_get(told, "function"), *arguments = hn_json_get(function, "arguments");
     const bool is_object = r->made && (!arguments || arguments->kind == HN_JSON_OBJECT);
-    const char *text;
     *is_cut = false;
     if (is_object)
         HN_TRY(compare_object(r, arguments, &made->arguments, is_cut));
     if (*is_cut)
         return HN_OK; /* it is not told then */
-    HN_TRY(want_text(function, "name", &text));
-    HN_TRY(compare_text(r, "name of a call", &made->name, text));
-    HN_TRY(is_object ? HN_OK : want_text(function, "arguments", &text));
-    return is_object ? HN_OK : compare_text(r, "call", &made->arguments, text);
+    HN_TRY(compare_text(r, "name of a call", &made->name, hn_json_get(function, "name")));
+    return is_object ? HN_OK : compare_text(r, "call", &made->arguments, arguments);
 }
 
 static hn_status compare_calls(replay *r, const hn_json *told)
@@ -330,7 +325,7 @@ static hn_status compare_calls(replay *r, const hn_json *told)
 }
 
 /* Behind what its prompt says, if that is told. */
-static hn_status compare_said(replay *r, size_t prompt, const char *told)
+static hn_status compare_said(replay *r, size_t prompt, const hn_json *told)
 {
     const hn_json *echo = hn_json_at(r->recipe.echo, prompt);
     hn_str both = hn_str_on(&r->heap);
@@ -346,12 +341,11 @@ static hn_status compare_said(replay *r, size_t prompt, const char *told)
 static hn_status compare(replay *r, size_t prompt, const hn_json *choice)
 {
     const hn_json *message = hn_json_get(choice, "message");
-    const char *text;
+    const hn_json *text = message ? hn_json_get(message, "content") : hn_json_get(choice, "text");
     HN_REQUIRE(!message == !r->recipe.is_chat, HN_ERR_FORMAT, "a choice: expected %s", r->recipe.is_chat ? "a message" : "a text");
-    HN_TRY(message ? want_text(message, "content", &text) : hn_json_want_string(hn_json_get(choice, "text"), "text", &text));
+    HN_REQUIRE(message || text, HN_ERR_FORMAT, "text: expected a string, found nothing");
     HN_TRY(compare_said(r, prompt, text));
-    HN_TRY(want_text(message, "reasoning_content", &text));
-    HN_TRY(compare_text(r, "thought", &r->h.thought, text));
+    HN_TRY(compare_text(r, "thought", &r->h.thought, hn_json_get(message, "reasoning_content")));
     HN_TRY(compare_calls(r, hn_json_get(message, "tool_calls")));
     return compare_scores(r, prompt, hn_json_get(choice, "logprobs"));
 }

@@ -17,6 +17,13 @@ static const char *text_of(const hn_json *object, const char *key)
     return hn_json_string(v);
 }
 
+/* All of it: a model may say NUL. */
+static void add_text(hn_str *to, const hn_json *object, const char *key)
+{
+    const hn_json *v = hn_json_get(object, key);
+    hn_str_add_bytes(to, hn_json_string(v), hn_json_bytes(v));
+}
+
 static void add_call(told *t, const hn_json *name, const hn_json *arguments)
 {
     hn_json_begin_object(&t->w);
@@ -33,8 +40,8 @@ static void add_call(told *t, const hn_json *name, const hn_json *arguments)
 /* POST /v1/messages: blocks. */
 static void add_block(told *t, const hn_json *block)
 {
-    hn_str_add(&t->text, text_of(block, "text"));
-    hn_str_add(&t->thought, text_of(block, "thinking"));
+    add_text(&t->text, block, "text");
+    add_text(&t->thought, block, "thinking");
     if (!strcmp(text_of(block, "type"), "tool_use"))
         add_call(t, hn_json_get(block, "name"), hn_json_get(block, "input"));
 }
@@ -42,7 +49,7 @@ static void add_block(told *t, const hn_json *block)
 static void add_part(told *t, hn_str *to, const hn_json *part)
 {
     const hn_json *scores = hn_json_get(part, "logprobs");
-    hn_str_add(to, text_of(part, "text"));
+    add_text(to, part, "text");
     for (const hn_json *v = hn_json_at(scores, 0); v; v = v->next) {
         hn_str_add(&t->scores, t->scores.length ? "," : "");
         hn_json_writer w = hn_json_write_to(&t->scores);
@@ -65,8 +72,8 @@ static void add_item(told *t, const hn_json *item)
 static void add_message(told *t, const hn_json *message, const char *text)
 {
     const hn_json *calls = hn_json_get(message, "tool_calls");
-    hn_str_add(&t->text, text_of(message, text));
-    hn_str_add(&t->thought, text_of(message, "thinking"));
+    add_text(&t->text, message, text);
+    add_text(&t->thought, message, "thinking");
     for (const hn_json *c = hn_json_at(calls, 0); c; c = c->next)
         add_call(t, hn_json_get(hn_json_get(c, "function"), "name"), hn_json_get(hn_json_get(c, "function"), "arguments"));
 }
@@ -96,6 +103,12 @@ static hn_status add_answer(told *t, const hn_json *answer, bool *is_text)
     return HN_OK;
 }
 
+static void put_text(hn_json_writer *w, const hn_str *text)
+{
+    const hn_json all = hn_json_of_string(text->text, text->length);
+    hn_json_add_scalar(w, &all);
+}
+
 static void add_scores(hn_json_writer *w, told *t)
 {
     if (!t->has_scores)
@@ -117,13 +130,13 @@ static hn_status write_choices(told *t, bool is_text, hn_str *out)
     hn_json_begin_object(&w);
     hn_json_key(&w, is_text ? "text" : "message");
     if (is_text)
-        hn_json_add_string(&w, t->text.text);
+        put_text(&w, &t->text);
     else {
         hn_json_begin_object(&w);
         hn_json_key(&w, "content");
-        hn_json_add_string(&w, t->text.text);
+        put_text(&w, &t->text);
         hn_json_key(&w, "reasoning_content");
-        hn_json_add_string(&w, t->thought.text);
+        put_text(&w, &t->thought);
         hn_json_key(&w, "tool_calls");
         hn_json_add_json(&w, t->calls.text, t->calls.length);
         hn_json_end_object(&w);

@@ -166,10 +166,10 @@ static hn_status place_prompt(const hn_made_scores *m, size_t *begins, size_t *l
     open_both(&b, m->heap);
     hn_status status = hn_score_say(m->lm, m->prompt, m->prompt_ids, &said, begins);
     const hn_json text = hn_json_of_string(said.text, said.length);
-    hn_json_add_string(&b.told_w, m->echo);
+    hn_json_add_scalar(&b.told_w, m->echo);
     hn_json_add_scalar(&b.made_w, &text);
     status = status == HN_OK ? read_again(&b.made) : status;
-    *length = status == HN_OK && !strcmp(b.told.text, b.made.text) ? said.length : strlen(m->echo);
+    *length = status == HN_OK && !strcmp(b.told.text, b.made.text) ? said.length : hn_json_bytes(m->echo);
     for (size_t i = 0; i < m->prompt_ids; i++) /* a tokenizer may have changed the text */
         begins[i] = begins[i] < *length ? begins[i] : *length;
     status = status == HN_OK ? hn_str_status(&b.told) : status;

@@ -12,8 +12,8 @@ typedef struct hn_made_scores {
     size_t n_prompt;              /* how many of them are of the prompt */
     const int32_t *prompt;        /* its ids, of a prompt that is told */
     size_t prompt_ids;
-    const char *echo; /* and its text; NULL: it is not told */
-    size_t text;      /* bytes of the answer's text */
+    const hn_json *echo; /* and its text; NULL: it is not told */
+    size_t text;         /* bytes of the answer's text */
 } hn_made_scores;
 
 /* `told` is a choice's "logprobs": of chats {"content": [...]}, of a text {"token_logprobs": [...], ...}, of a response {"output": [...]},

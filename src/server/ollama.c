@@ -54,8 +54,7 @@ static void add_calls(hn_json_writer *w, const hn_choice *c, int32_t from)
         hn_json_begin_object(w);
         hn_json_key(w, "function");
         hn_json_begin_object(w);
-        hn_json_key(w, "name");
-        hn_json_add_string(w, of->name.text);
+        hn_json_put_bytes(w, "name", of->name.text, of->name.length);
         hn_json_key(w, "arguments");
         hn_json_add_json(w, of->arguments.text, of->arguments.length);
         hn_json_end_object(w);

@@ -139,8 +139,7 @@ static void add_calls(hn_json_writer *w, const hn_choice *c)
         add_call_id(w, c, i, of->id.text);
         hn_json_key(w, "function");
         hn_json_begin_object(w);
-        hn_json_key(w, "name");
-        hn_json_add_string(w, of->name.text);
+        hn_json_put_bytes(w, "name", of->name.text, of->name.length);
         hn_json_put_bytes(w, "arguments", of->arguments.text, of->arguments.length);
         hn_json_end_object(w);
         hn_json_end_object(w);
@@ -157,11 +156,12 @@ static void add_choice(hn_json_writer *w, const hn_choice *c)
     hn_json_begin_object(w);
     hn_json_key(w, "role");
     hn_json_add_string(w, "assistant");
-    hn_json_key(w, "content");
-    if (c->h.n_calls && !c->h.text.length)
+    if (c->h.n_calls && !c->h.text.length) {
+        hn_json_key(w, "content");
         hn_json_add_null(w);
-    else
-        hn_json_add_string(w, c->h.text.text);
+    } else {
+        hn_json_put_bytes(w, "content", c->h.text.text, c->h.text.length);
+    }
     if (c->h.thought.length)
         hn_json_put_bytes(w, "reasoning_content", c->h.thought.text, c->h.thought.length);
     add_calls(w, c);

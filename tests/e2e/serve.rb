@@ -245,6 +245,25 @@ def check_replays_of_entries(dir, uri)
   end
 end
 
+# A model may say NUL: what comes behind it is told, made again and compared.
+def check_replays_of_nul(dir, told)
+  loved = { model: 'hone-tiny', max_tokens: 12, logit_bias: { '0' => 30 }, seed: 3, temperature: 1.0 }
+  said = [{ role: 'user', content: 'Tell' }]
+  { '/v1/completions' => [{ prompt: 'Once' }, ->(o) { o['choices'][0] }, 'text'],
+    '/v1/chat/completions' => [{ messages: said }, ->(o) { o['choices'][0]['message'] }, 'content'] }.each do |path, (body, of, key)|
+    whole = told.(path, loved.merge(body))
+    check("#{path}: what comes behind NUL is told: #{of.(whole)}", of.(whole)[key].match?(/\0[^\0]/))
+    check("#{path}: and made again: #{replay(dir, whole)}", replay(dir, whole)[0].zero?)
+    [->(t) { t[/\A[^\0]*/] }, ->(t) { t.sub(/\0[^\0]/, "\0~") }].each do |change|
+      other = JSON.parse(JSON.generate(whole))
+      of.(other)[key] = change.(of.(other)[key])
+      check("#{path}: another text behind NUL: #{replay(dir, other)}", replay(dir, other)[1].include?('the text differs from byte'))
+    end
+  end
+  echoed = told.('/v1/completions', { model: 'hone-tiny', prompt: [70, 0, 71], echo: true, logprobs: 1, max_tokens: 3 })
+  check("NUL in a prompt's ids: #{replay(dir, echoed)}", replay(dir, echoed)[0].zero?)
+end
+
 # What is told of prompts, and the best of several.
 def check_replays_of_scores(dir, uri, told)
   tiny = { model: 'hone-tiny', prompt: ['Once upon', [70, 71, 72]], temperature: 2.0, max_tokens: 8 }
@@ -290,6 +309,7 @@ def check_replays_of_scores(dir, uri, told)
   changed.({ logprobs: 0 }, 'expected null') { |o| old.(o)['top_logprobs'] = [] }
   changed.({ logprobs: 1 }, 'expected them') { |o| o['choices'][0]['logprobs'] = nil }
   check_replays_of_entries(dir, uri)
+  check_replays_of_nul(dir, told)
   chat = told.('/v1/chat/completions', { model: 'hone-tiny', messages: [{ role: 'user', content: 'Tell me a story' }] })
   check("which template, and when: #{chat['recipe']}", chat['recipe']['template'].size == 64 && chat['recipe']['clock'] == chat['created'])
   check('none of a text', told.('/v1/completions', tiny)['recipe'].then { |r| r.fetch('template').nil? && r.fetch('clock').nil? })
