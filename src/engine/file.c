@@ -25,13 +25,21 @@ const char *hn_lm_use_name(hn_lm_use use)
     return (unsigned)use < sizeof names / sizeof *names ? names[use] : "";
 }
 
+/* As GGUF calls it, whose names say it: a directory's are another in each architecture. */
+static const char *own_name(const hn_lm_file *f, const char *name)
+{
+    const hn_weight_spec *spec = f->look.arch && !f->look.meta ? hn_arch_spec_of(f->look.arch, name) : NULL;
+    return spec ? spec->gguf : name;
+}
+
 static hn_lm_use use_of(const char *name)
 {
     static const struct {
         const char *part;
         hn_lm_use use;
     } parts[] = { { "_exps.", HN_LM_USE_EXPERTS },       { "experts", HN_LM_USE_EXPERTS },
-                  { "ffn_gate_inp", HN_LM_USE_EXPERTS }, { "norm", HN_LM_USE_NORMS },
+                  { "ffn_gate_inp", HN_LM_USE_EXPERTS }, { "exp_probs", HN_LM_USE_EXPERTS },
+                  { "norm", HN_LM_USE_NORMS },
                   { "token_embd", HN_LM_USE_EMBEDDING }, { "embed", HN_LM_USE_EMBEDDING },
                   { "position_embd", HN_LM_USE_EMBEDDING }, { "attn", HN_LM_USE_ATTENTION },
                   { "attention", HN_LM_USE_ATTENTION },  { "ffn", HN_LM_USE_FEED_FORWARD },
@@ -58,8 +66,9 @@ static void count_weights(hn_lm_file *f)
     for (size_t i = 0; i < f->look.weights->n; i++) {
         const hn_weight_entry *e = &f->look.weights->entries[i];
         const uint64_t count = count_of(e);
-        const bool is_routed = use_of(e->name) == HN_LM_USE_EXPERTS && !strstr(e->name, "ffn_gate_inp") &&
-                               !strstr(e->name, "gate.weight") && f->look.hp && f->look.hp->n_expert > 0;
+        const char *name = own_name(f, e->name);
+        const bool is_routed = use_of(name) == HN_LM_USE_EXPERTS && !strstr(name, "ffn_gate_inp") &&
+                               !strstr(name, "exp_probs") && f->look.hp && f->look.hp->n_expert > 0;
         about->parameters += count;
         about->bytes += e->bytes;
         about->active += is_routed ? count / (uint64_t)f->look.hp->n_expert * (uint64_t)f->look.hp->n_used : count;
@@ -166,7 +175,7 @@ hn_status hn_lm_file_tensor(const hn_lm_file *f, size_t i, hn_lm_tensor *to, siz
     HN_REQUIRE(f && to, HN_ERR_ARGUMENT, "hn_lm_file_tensor: expected a file and out, found NULL");
     HN_REQUIRE(i < f->look.weights->n, HN_ERR_ARGUMENT, "%s: tensor %zu of %zu", f->path, i, f->look.weights->n);
     const hn_weight_entry *e = &f->look.weights->entries[i];
-    *out = (hn_lm_tensor){ .name = e->name, .type = e->encoding, .use = use_of(e->name), .rank = e->type.rank, .dim = e->type.dim,
+    *out = (hn_lm_tensor){ .name = e->name, .type = e->encoding, .use = use_of(own_name(f, e->name)), .rank = e->type.rank, .dim = e->type.dim,
                            .parameters = count_of(e), .bytes = e->bytes };
     return HN_OK;
 }

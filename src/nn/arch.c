@@ -179,3 +179,40 @@ void hn_arch_hf_name(const hn_arch *arch, const char *prefix, const hn_weight_sp
     else
         snprintf(out, HN_TENSOR_NAME, "%s", name);
 }
+
+/* Behind a number, or NULL if there is none. */
+static const char *past_number(const char *at)
+{
+    const char *end = at + strspn(at, "0123456789");
+    return end > at ? end : NULL;
+}
+
+static const char *past(const char *at, const char *start)
+{
+    const size_t n = strlen(start);
+    return at && !strncmp(at, start, n) ? at + n : NULL;
+}
+
+/* '#' stands for an expert's number. */
+static bool is_called(const char *name, const char *row)
+{
+    for (; name && *row; row++) {
+        if (*row != '#' && *row != *name)
+            return false;
+        name = *row == '#' ? past_number(name) : name + 1;
+    }
+    return name && !*name;
+}
+
+const hn_weight_spec *hn_arch_spec_of(const hn_arch *arch, const char *name)
+{
+    for (int i = 0; arch->prefixes[i]; i++) {
+        const char *own = past(name, arch->prefixes[i]), *number = past(own, arch->layers);
+        const char *layered = number ? past_number(number) : NULL;
+        for (const hn_weight_spec *s = arch->weights; s->gguf; s++) {
+            if (s->hf && is_called(s->hf[0] == '.' ? layered : s->hf[0] == '@' ? own : name, s->hf + (s->hf[0] == '@')))
+                return s;
+        }
+    }
+    return NULL;
+}

@@ -108,6 +108,8 @@ hn_status hn_arch_tensors(const hn_arch *arch, const hn_hparams *hp, hn_heap *he
 /* Whether a model without it is incomplete. */
 bool hn_arch_needs(const hn_arch_tensor *tensor, const hn_hparams *hp);
 
+/* The row of the table that a tensor of a directory is of, whatever its layer and expert; NULL: of none. */
+const hn_weight_spec *hn_arch_spec_of(const hn_arch *arch, const char *name);
 /* The name of the source in safetensors, for layer and expert. */
 void hn_arch_hf_name(const hn_arch *arch, const char *prefix, const hn_weight_spec *spec,
                      int layer, int expert, char *out);

@@ -140,6 +140,20 @@ refuses 2 "heads over" "$hone" new --overwrite llama no.gguf $shape heads=3
 
 run "$build/tests/conformance/gguf_large" --hone "$hone"
 cat out
+# What weights are for, and how many of them a token meets, a directory says as the GGUF of it does; that alone has constants.
+uses() { # FILE: use and parameters, without those constants
+    run "$hone" inspect "$1" --json
+    tr '}' '\n' <out | sed -n 's/.*"\([a-z-]*\)":{"tensors":[0-9]*,"parameters":\([0-9]*\),.*/\1 \2/p' | grep '^[a-z]' | grep -v other
+    active=$(sed -n 's/.*"active_parameters":\([0-9]*\),.*/\1/p' out) other=$(sed -n 's/.*"other":{"tensors":[0-9]*,"parameters":\([0-9]*\),.*/\1/p' out)
+    echo "active $((active - ${other:-0}))"
+}
+for model in "$models"/*; do
+    case $model in */bert) continue ;; esac # whose kinds of sentences GGUF's has one of
+    run "$hone" convert "$model" u.gguf --overwrite
+    uses "$model" >directory
+    uses u.gguf >gguf
+    grep -q '^active' directory && grep -q '^embedding' directory && same directory gguf "$model: uses of weights differ"
+done
 # What a file says of itself is shown, not obeyed.
 run "$hone" new --overwrite llama esc.gguf $shape --name "$(printf 'a\033[31mred\007')"
 run "$hone" inspect esc.gguf --tensors --keys
