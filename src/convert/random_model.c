@@ -240,11 +240,9 @@ typedef struct plan {
     size_t n_entries;
 } plan;
 
-/* Optional tensors are left out, and of alternatives the first stands for all. */
+/* Of alternatives the first stands for all. */
 static bool is_made(const plan *p, size_t i)
 {
-    if (p->tensors[i].spec->when == HN_IF_FOUND)
-        return false;
     for (size_t k = p->n_entries;
          k > 0 && p->tensors[p->tensor_of[k - 1]].layer == p->tensors[i].layer; k--)
         if (!strcmp(p->entries[k - 1].name, p->tensors[i].gguf))
@@ -256,8 +254,7 @@ static hn_status plan_entries(plan *p, const hn_random_options *o, hn_watch *wat
 {
     bool has_values[HN_MAX_LAYERS] = { false };
     for (size_t i = 0; i < p->n; i++)
-        if (p->tensors[i].spec->when != HN_IF_FOUND)
-            hn_recipe_mark_values(p->tensors[i].gguf, has_values);
+        hn_recipe_mark_values(p->tensors[i].gguf, has_values);
     const hn_recipe_model model = { .hp = o->hp, .has_output = !o->hp->is_tied,
                                     .has_values = has_values,
                                     .n_keep = o->n_keep, .keep = o->keep };

@@ -35,7 +35,7 @@ static const hn_weight_spec weights[] = {
     { ".ffn_norm.weight",       ".post_attention_layernorm.weight",      "C",       0, HN_ALWAYS },
     HN_ROWS_MLP(HN_IF_DENSE),
     HN_ROWS_EXPERTS,
-    { ".exp_probs_b.bias",      ".mlp.gate.e_score_correction_bias",     "E",       HN_W_CHOICE, HN_IF_FOUND },
+    { ".exp_probs_b.bias",      ".mlp.gate.e_score_correction_bias",     "E",       HN_W_CHOICE, HN_IF_CHOICE_BIAS },
     { ".ffn_gate_shexp.weight", ".mlp.shared_experts.gate_proj.weight",  "S,C",     0, HN_IF_SHARED },
     { ".ffn_up_shexp.weight",   ".mlp.shared_experts.up_proj.weight",    "S,C",     0, HN_IF_SHARED },
     { ".ffn_down_shexp.weight", ".mlp.shared_experts.down_proj.weight",  "C,S",     0, HN_IF_SHARED },
@@ -81,6 +81,7 @@ static hn_status read_gating(const hn_config *config, hn_hparams *hp)
     HN_TRY(hn_config_word(config, "scoring_func", &word));
     hp->gating = !strcmp(word, "sigmoid") ? SIGMOID : SOFTMAX;
     hp->has[HN_HP_gating] = hp->gating == SIGMOID || hn_config_states(config, "scoring_func");
+    hp->has_choice_bias = hp->gating == SIGMOID;
     HN_TRY(hn_config_word(config, "topk_method", &method));
     if (hp->gating == SIGMOID)
         return HN_OK;
@@ -241,8 +242,9 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
 {
     HN_TRY(check_meta_widths(meta, hp));
     hp->shared_ffn = hp->n_shared * hp->expert_ffn;
+    hp->has_choice_bias = has_choice_bias(all, hp);
     if (!hp->gating)
-        hp->gating = has_choice_bias(all, hp) ? SIGMOID : SOFTMAX;
+        hp->gating = hp->has_choice_bias ? SIGMOID : SOFTMAX;
     if (hp->has[HN_HP_yarn_log_mul] && !hp->has[HN_HP_yarn_attn_factor])
         hp->yarn_attn_factor = 1;
     HN_TRY(check_magnitudes(meta->name, "deepseek2.rope.scaling.yarn_log_multiplier", hp));

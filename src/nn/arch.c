@@ -91,12 +91,12 @@ static bool applies(const hn_weight_spec *spec, const hn_hparams *hp, int layer)
 {
     switch (spec->when) {
     case HN_ALWAYS: return true;
-    case HN_IF_FOUND: return true;
     case HN_IF_UNTIED:
     case HN_IF_OWN_HEAD: return !hp->is_tied && !hp->is_headless;
     case HN_IF_DENSE: return !hn_layer_is_moe(hp, layer);
     case HN_IF_MOE: return hn_layer_is_moe(hp, layer);
     case HN_IF_SHARED: return hn_layer_is_moe(hp, layer) && hp->shared_ffn > 0;
+    case HN_IF_CHOICE_BIAS: return hn_layer_is_moe(hp, layer) && hp->has_choice_bias;
     case HN_IF_EXPERTS: return hp->n_expert > 0;
     case HN_IF_PLE: return hp->ple_width > 0;
     case HN_IF_OWN_K: return true;
@@ -140,10 +140,8 @@ hn_status hn_arch_tensors(const hn_arch *arch, const hn_hparams *hp, hn_heap *he
             const hn_weight_spec *spec = &arch->weights[i];
             if ((spec->gguf[0] == '.') != (layer >= 0) || !applies(spec, hp, layer))
                 continue;
-            const hn_status added = add(spec, hp, layer, &(*out)[*n]);
-            *n += added == HN_OK;
-            if (spec->when != HN_IF_FOUND) /* what may be missing may lack its numbers too */
-                status = added;
+            status = add(spec, hp, layer, &(*out)[*n]);
+            *n += status == HN_OK;
         }
     if (status == HN_OK)
         return HN_OK;
@@ -160,7 +158,7 @@ bool hn_arch_needs(const hn_arch_tensor *tensor, const hn_hparams *hp)
         return tensor->layer < hp->n_layer - hp->n_shared_kv;
     if (when == HN_IF_ATTN_BIAS || when == HN_IF_MLP_BIAS)
         return !hp->biases_may_miss;
-    return when != HN_IF_FOUND;
+    return true;
 }
 
 void hn_arch_hf_name(const hn_arch *arch, const char *prefix, const hn_weight_spec *spec,

@@ -34,12 +34,12 @@ enum {
 /* When a model has the tensor. */
 typedef enum hn_when {
     HN_ALWAYS,
-    HN_IF_FOUND, /* optional; random models go without */
     HN_IF_UNTIED,
     HN_IF_OWN_HEAD, /* the same, of an architecture whose GGUF files of others have none */
     HN_IF_DENSE,   /* layers without experts */
     HN_IF_MOE,     /* layers with experts */
     HN_IF_SHARED,  /* layers with shared experts */
+    HN_IF_CHOICE_BIAS, /* layers whose experts are chosen by scores with a bias */
     HN_IF_EXPERTS, /* any layer of a model with experts, besides the dense part */
     HN_IF_PLE,     /* per-layer embeddings */
     HN_IF_OWN_K,   /* optional in layers that use the keys of others */
@@ -101,7 +101,7 @@ typedef struct hn_arch_tensor {
     int64_t dim[HN_MAX_RANK];
 } hn_arch_tensor;
 
-/* All tensors that a model of these numbers has or, HN_IF_FOUND, may have. hn_free the array. */
+/* All tensors that a model of these numbers has. hn_free the array. */
 hn_status hn_arch_tensors(const hn_arch *arch, const hn_hparams *hp, hn_heap *heap,
                           hn_arch_tensor **out, size_t *n);
 

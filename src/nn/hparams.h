@@ -55,6 +55,7 @@ typedef struct hn_hparams {
     int n_sparsity;
     hn_activation activation; /* 0: the architecture's usual one */
     bool has_attn_bias, has_mlp_bias; /* the class's linear layers have biases */
+    bool has_choice_bias; /* of the scores that experts are chosen by; `hone new` makes none */
     bool biases_may_miss;             /* GGUF: some of a layer's */
     bool has_no_rope[HN_MAX_LAYERS];  /* layers whose positions do not turn */
     bool has_table; /* positions are learned: of n_ctx, and there are no more */

@@ -121,7 +121,7 @@ static void check_left_out(const hn_weight_entry *all, size_t n, int *n_missed, 
         *n_missed += status != HN_OK;
         *n_optional += status == HN_OK;
         if (status == HN_OK) /* only what a table calls optional */
-            CHECK_THAT(strstr(all[i].name, "bias") || strstr(all[i].name, "rotary") ||
+            CHECK_THAT(strstr(all[i].name, "rotary") ||
                            strstr(all[i].name, "pooler") || strstr(all[i].name, "position_ids") ||
                            strstr(all[i].name, "lm_head") || strstr(all[i].name, "k_") ||
                            strstr(all[i].name, "v_") || strstr(all[i].name, "masked"),
