@@ -174,7 +174,8 @@ int main(int argc, char **argv)
     static const char *const models[] = { "llama",   "mistral", "mixtral", "qwen2",   "qwen3",
                                           "qwen3moe", "gemma2",  "gemma3",  "gemma4-e", "gemma4-moe",
                                           "gpt-oss", "smollm3", "granite", "granitemoe", "bert",
-                                          "olmoe", "granitemoe-shared", "phi3", "phi4-mini" };
+                                          "olmoe", "granitemoe-shared", "phi3", "phi4-mini", "gpt2",
+                                          "gemma3n", "deepseek-v2", "deepseek-v2-groups", "deepseek-v3" };
     int n_refused = 0, n_missed = 0, n_optional = 0;
     const char *dir = getenv("TMPDIR");
     check_open(argc, argv);
