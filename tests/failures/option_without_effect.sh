@@ -65,10 +65,10 @@ quietly "$hone" quantize d.gguf p.gguf q4_0 --keep 'blk.0.attn_q.weight=f32' --k
 rm p.gguf
 # Each number is one that it may be, and the model of them is none: no reader would take the file, so none is written.
 for arch in olmoe qwen3moe; do
-    refuses 'n.gguf: tensor blk.0.ffn_gate_inp.weight is missing' "$hone" new $arch n.gguf experts=0
+    wrong 'n.gguf: tensor blk.0.ffn_gate_inp.weight is missing' "$hone" new $arch n.gguf experts=0
 done
-refuses 'key olmoe.expert_used_count is 4: expected 1 or more of olmoe.expert_count, 3' "$hone" new olmoe n.gguf experts=3 used=4
-refuses 'key deepseek2.rope.dimension_count is 7: expected an even number' "$hone" new deepseek2 n.gguf rope.dimension_count=7
+wrong 'key olmoe.expert_used_count is 4: expected 1 or more of olmoe.expert_count, 3' "$hone" new olmoe n.gguf experts=3 used=4
+wrong 'key deepseek2.rope.dimension_count is 7: expected an even number' "$hone" new deepseek2 n.gguf rope.dimension_count=7
 test ! -e n.gguf || fail "hone new left a file that is no model"
 wrong '--keep none=f16: no tensor' "$hone" new llama n.gguf --keep none=f16
 wrong 'k_eq_v=true: llama has values of its own' "$hone" new llama n.gguf k_eq_v=true
