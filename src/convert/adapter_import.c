@@ -172,14 +172,17 @@ static hn_status choose_components(import *in, pair *p)
     return HN_OK;
 }
 
-/* By the module's name and by the parameter's. */
-static hn_status check_alpha(const import *in, const hn_adapter_fused *f)
+/* What B is multiplied by, so that alpha over the pair's own rank is what PEFT multiplies by: it has gate and up in one, of
+ * twice the rank and with twice the alpha where their modules were named. */
+static hn_status read_factor(const import *in, const hn_adapter_fused *f, pair *p)
 {
-    static const char *const parameters[] = { "gate_up_proj", "down_proj" };
-    HN_TRY(hn_adapter_targets_alpha(&in->config, f->module));
+    double alpha;
     char name[HN_PEFT_NAME];
-    snprintf(name, sizeof name, "%s.%s", f->module, parameters[f->parts[1] == NULL]);
-    return hn_adapter_targets_alpha(&in->config, name);
+    snprintf(name, sizeof name, "%s.%s", f->module, f->parameter);
+    HN_TRY(hn_adapter_targets_alpha(&in->config, name, &alpha));
+    const double share = (double)p->rank / (double)p->all;
+    p->factor = (float)((in->config.has_root ? sqrt(share) : share) * (alpha / in->config.alpha));
+    return HN_OK;
 }
 
 static hn_status take_fused(import *in, const char *prefix, const hn_arch_tensor *tensor, bool *took)
@@ -208,10 +211,7 @@ static hn_status take_fused(import *in, const char *prefix, const hn_arch_tensor
         in->n_pairs--;
         return HN_OK;
     }
-    HN_TRY(check_alpha(in, &f));
-    const double share = (double)p->rank / (double)p->all;
-    p->factor = (float)(in->config.has_root ? sqrt(share) : share);
-    return HN_OK;
+    return read_factor(in, &f, p);
 }
 
 /* Of stacked experts any one shows that there is a pair; then all must be there. */

@@ -145,20 +145,21 @@ static int64_t rank_of(const hn_json *root, const char *module)
     return hn_json_int(hn_json_get(root, "r"));
 }
 
-hn_status hn_adapter_targets_alpha(const hn_adapter_config *config, const char *module)
+hn_status hn_adapter_targets_alpha(const hn_adapter_config *config, const char *module, double *alpha)
 {
+    *alpha = config->alpha;
     for (const hn_json *v = hn_json_first(hn_json_get(hn_json_root(config->text), "alpha_pattern")); v; v = v->next) {
-        double alpha;
+        double own;
         const char *name = name_of(v->key);
-        HN_TRY(hn_json_want_double(v, "alpha_pattern", &alpha));
+        HN_TRY(hn_json_want_double(v, "alpha_pattern", &own));
         if (name && !ends_with(module, name))
             continue;
-        HN_REQUIRE(alpha == config->alpha, HN_ERR_UNSUPPORTED,
-                   "adapter_config.json: alpha_pattern: %s is %g, lora_alpha %g: "
-                   "a GGUF adapter has one alpha",
-                   v->key, alpha, config->alpha);
-        if (name)
+        HN_REQUIRE(name || own == config->alpha, HN_ERR_UNSUPPORTED, "adapter_config.json: alpha_pattern: %s is %g, "
+                   "lora_alpha %g: a pattern that is more than a name is not read", v->key, own, config->alpha);
+        if (name) {
+            *alpha = own;
             break;
+        }
     }
     return HN_OK;
 }
@@ -174,7 +175,11 @@ hn_status hn_adapter_targets_admit(const hn_adapter_config *config, const char *
     HN_REQUIRE(!told || told == rank, HN_ERR_FORMAT,
                "tensor " HN_PEFT_PREFIX "%s.lora_A.weight: rank %lld: adapter_config.json says %lld", module,
                (long long)rank, (long long)told);
-    return hn_adapter_targets_alpha(config, module);
+    double alpha;
+    HN_TRY(hn_adapter_targets_alpha(config, module, &alpha));
+    HN_REQUIRE(alpha == config->alpha, HN_ERR_UNSUPPORTED, "adapter_config.json: alpha_pattern: %s is %g, lora_alpha %g: a GGUF "
+               "adapter has one alpha", module, alpha, config->alpha);
+    return HN_OK;
 }
 
 /* ---- what is not there ---- */

@@ -10,8 +10,8 @@
 /* Refuses lists and patterns of another kind. */
 hn_status hn_adapter_targets_check(const hn_json *root);
 
-/* That no pattern gives the module an alpha of its own. */
-hn_status hn_adapter_targets_alpha(const hn_adapter_config *config, const char *module);
+/* The module's, or a parameter's, by a pattern that is its name; else that of all. */
+hn_status hn_adapter_targets_alpha(const hn_adapter_config *config, const char *module, double *alpha);
 
 /* A pair of matrices of a module, by its full name in the model. */
 hn_status hn_adapter_targets_admit(const hn_adapter_config *config, const char *module, int64_t rank);

@@ -318,7 +318,7 @@ static void check_refused(void)
         { CONFIG(",\"lora_bias\":true"), "lora_bias" },
         { CONFIG(",\"layer_replication\":[[0,2]]"), "layer_replication" },
         { CONFIG(",\"trainable_token_indices\":[1]"), "trainable_token_indices" },
-        { CONFIG(",\"alpha_pattern\":{\"q_proj\":3}"), "alpha_pattern: q_proj is 3" },
+        { CONFIG(",\"alpha_pattern\":{\"q_proj\":3}"), "q_proj is 3" },
         { CONFIG(",\"alpha_pattern\":{\".*\\\\.q_proj\":3}"), "q_proj is 3" },
         { CONFIG(",\"alpha_pattern\":{\"[kq]_proj\":3}"), "[kq]_proj is 3" },
         { CONFIG(",\"init_lora_weights\":\"pissa_niter_4\""), "pissa_niter_4" },

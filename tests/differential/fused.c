@@ -63,7 +63,7 @@ static double distance(const hn_model *model, const hn_adapters *adapters, hn_ru
     return worst / most;
 }
 
-static void check_model(const char *name, hn_run_spec run)
+static void check_adapter(const char *of, const char *name, hn_run_spec run)
 {
     char base[512], peft[512], out[128];
     hn_model *model;
@@ -72,7 +72,7 @@ static void check_model(const char *name, hn_run_spec run)
     hn_watch watch = { 0 };
     hn_json_text *expected = read_expected(name);
     check_group(name);
-    snprintf(base, sizeof base, HERE "models/%s", name);
+    snprintf(base, sizeof base, HERE "models/%s", of);
     snprintf(peft, sizeof peft, HERE "fused/%s", name);
     snprintf(out, sizeof out, "%s/adapter.gguf", dir);
     const hn_adapter_import_options o = { .base = base, .dtype = HN_F32 };
@@ -103,11 +103,12 @@ int main(int argc, char **argv)
     hn_heap_init(&heap, NULL);
     if (CHECK(mkdtemp(dir) != NULL) && CHECK_OK(hn_pool_new(&heap, 2, &pool)) &&
         CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
-        check_model("qwen3moe", on_all_devices(n_devices, devices));
-        check_model("gemma4-moe", on_all_devices(n_devices, devices));
-        check_model("olmoe", on_all_devices(n_devices, devices));
-        check_model("granitemoe", on_all_devices(n_devices, devices));
-        check_model("phi3", on_all_devices(n_devices, devices));
+        check_adapter("qwen3moe", "qwen3moe", on_all_devices(n_devices, devices));
+        check_adapter("gemma4-moe", "gemma4-moe", on_all_devices(n_devices, devices));
+        check_adapter("olmoe", "olmoe", on_all_devices(n_devices, devices));
+        check_adapter("granitemoe", "granitemoe", on_all_devices(n_devices, devices));
+        check_adapter("phi3", "phi3", on_all_devices(n_devices, devices));
+        check_adapter("qwen3moe", "qwen3moe-modules", on_all_devices(n_devices, devices));
         hn_devices_close(n_devices, devices);
     }
     hn_pool_free(pool);

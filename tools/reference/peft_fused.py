@@ -23,13 +23,16 @@ CASES = {
     "granitemoe": ["block_sparse_moe.experts.gate_up_proj", "block_sparse_moe.experts.down_proj",
                    "block_sparse_moe.router.weight"],
     "phi3": None,
+    # By the names of before Transformers 5, which PEFT turns into parameters of twice the rank and with twice the alpha.
+    "qwen3moe-modules": None,
 }
-MODULES = {"phi3": ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]}
+MODULES = {"phi3": ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"],
+           "qwen3moe-modules": ["q_proj", "gate_proj", "up_proj", "down_proj"]}
 
 for name in sys.argv[3:] or CASES:
     parameters = CASES[name]
     torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_pretrained(os.path.join(sys.argv[1], name), dtype=torch.float32,
+    model = AutoModelForCausalLM.from_pretrained(os.path.join(sys.argv[1], name.removesuffix("-modules")), dtype=torch.float32,
                                                  attn_implementation="eager", experts_implementation="eager").eval()
     peft = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", r=2, lora_alpha=4, target_modules=MODULES.get(name, ["q_proj"]),
                                             target_parameters=parameters)).eval()
@@ -41,7 +44,7 @@ for name in sys.argv[3:] or CASES:
         ids = torch.randint(3, 250, (17,), generator=g)
         logits = peft(ids[None]).logits[0, -1]
     out = os.path.join(sys.argv[2], name)
-    peft.peft_config["default"].base_model_name_or_path = name
+    peft.peft_config["default"].base_model_name_or_path = name.removesuffix("-modules")
     peft.save_pretrained(out, save_embedding_layers=False)
     os.remove(os.path.join(out, "README.md"))
     with open(os.path.join(out, "expected.json"), "w") as f:
