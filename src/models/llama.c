@@ -95,20 +95,17 @@ static hn_status defaults(hn_hparams *hp)
     return HN_OK;
 }
 
-static hn_node *build(nn_build *b)
+static hn_node *attention(nn_build *b, hn_node *x)
 {
-    hn_node *x = nn_embed(b);
-    for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
-        const nn_attention_options attention = { .window = b->hp->window };
-        x = nn_layer_begin(b, x);
-        hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
-        x = nn_add(b, x, nn_attention(b, h, &attention));
-        h = nn_rms_norm(b, x, ".ffn_norm.weight");
-        x = nn_add(b, x, b->hp->n_expert ? nn_experts(b, h, true, false) : nn_swiglu(b, h));
-        x = nn_layer_end(b, x);
-    }
-    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, 0);
+    return nn_attention(b, x, &(nn_attention_options){ .window = b->hp->window });
 }
+
+static hn_node *feed_forward(nn_build *b, hn_node *x)
+{
+    return b->hp->n_expert ? nn_experts(b, x, true, false) : nn_swiglu(b, x);
+}
+
+static hn_node *build(nn_build *b) { return nn_pre_norm(b, attention, feed_forward); }
 
 const hn_arch hn_arch_llama = {
     .name = "llama", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",

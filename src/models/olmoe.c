@@ -69,20 +69,17 @@ static hn_status defaults(hn_hparams *hp)
     return HN_OK;
 }
 
-static hn_node *build(nn_build *b)
+static hn_node *attention(nn_build *b, hn_node *x)
 {
-    hn_node *x = nn_embed(b);
-    for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
-        const nn_attention_options attention = { .norms_whole = true };
-        x = nn_layer_begin(b, x);
-        hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
-        x = nn_add(b, x, nn_attention(b, h, &attention));
-        h = nn_rms_norm(b, x, ".ffn_norm.weight");
-        x = nn_add(b, x, nn_experts(b, h, b->hp->expert_norm, true));
-        x = nn_layer_end(b, x);
-    }
-    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, 0);
+    return nn_attention(b, x, &(nn_attention_options){ .norms_whole = true });
 }
+
+static hn_node *experts(nn_build *b, hn_node *x)
+{
+    return nn_experts(b, x, b->hp->expert_norm, true);
+}
+
+static hn_node *build(nn_build *b) { return nn_pre_norm(b, attention, experts); }
 
 const hn_arch hn_arch_olmoe = {
     .name = "olmoe", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",

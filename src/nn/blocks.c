@@ -199,3 +199,15 @@ hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor)
         y = nn_round(b, hn_div(g, y, hn_graph_scalar(g, divisor)));
     return softcap > 0 ? nn_softcap(b, y, softcap) : y;
 }
+
+hn_node *nn_pre_norm(nn_build *b, nn_part *attention, nn_part *feed_forward)
+{
+    hn_node *x = nn_embed(b);
+    for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
+        x = nn_layer_begin(b, x);
+        x = nn_add(b, x, attention(b, nn_rms_norm(b, x, ".attn_norm.weight")));
+        x = nn_add(b, x, feed_forward(b, nn_rms_norm(b, x, ".ffn_norm.weight")));
+        x = nn_layer_end(b, x);
+    }
+    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, 0);
+}

@@ -44,6 +44,10 @@ hn_node *nn_gate(nn_build *b, hn_activation usual, hn_node *gate, hn_node *up);
 hn_node *nn_swiglu(nn_build *b, hn_node *x);
 hn_node *nn_geglu(nn_build *b, hn_node *x);
 
+/* The usual decoder, from tokens to logits: each half of a layer on a norm of the residual, and added to it. */
+typedef hn_node *nn_part(nn_build *b, hn_node *x);
+hn_node *nn_pre_norm(nn_build *b, nn_part *attention, nn_part *feed_forward);
+
 /* Softmax over all experts, the best, renormalised or not, their weights rounded or not; SwiGLU in
  * each; weighted sum. */
 hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises, bool rounds_weights);
