@@ -5,8 +5,8 @@ import ctypes
 import math
 from typing import Any, Iterable
 
-WHOLE = (ctypes.c_int8, ctypes.c_uint8, ctypes.c_int16, ctypes.c_uint16, ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64,
-         ctypes.c_uint64)
+WHOLE: tuple[Any, ...] = (ctypes.c_int8, ctypes.c_uint8, ctypes.c_int16, ctypes.c_uint16, ctypes.c_int32, ctypes.c_uint32,
+                          ctypes.c_int64, ctypes.c_uint64)
 
 
 def is_whole(kind: Any) -> bool:
@@ -38,9 +38,7 @@ def checked(kind: Any) -> Any:
     if not is_whole(kind) and kind is not ctypes.c_float:
         return kind
 
-    class Checked(kind):  # type: ignore[misc]
-        @classmethod
-        def from_param(cls, value: Any) -> Any:
-            return kind.from_param(fitting(kind, value))
+    def from_param(cls: Any, value: Any) -> Any:
+        return kind.from_param(fitting(kind, value))
 
-    return Checked
+    return type("Checked", (kind,), {"from_param": classmethod(from_param)})
