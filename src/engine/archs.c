@@ -58,30 +58,28 @@ static void tell(const teller *to, const hn_key_row *row, hn_lm_arch_key key)
 
 static void tell_config(const teller *to, const hn_key_row *const *tables, int32_t depth)
 {
-    for (; *tables; tables++)
-        for (const hn_key_row *row = *tables; row->name || row->gguf || row->to; row++) {
-            if (!row->name)
-                continue;
-            const bool must_be = row->otherwise && !strcmp(row->otherwise, HN_MUST);
-            tell(to, row, (hn_lm_arch_key){ .name = row->name, .depth = depth, .must_be = must_be,
-                                            .absent = must_be ? NULL : row->otherwise });
-            if (row->within)
-                tell_config(to, row->within, depth + 1);
-        }
+    HN_EACH_KEY_ROW(row, tables) {
+        if (!row->name)
+            continue;
+        const bool must_be = row->otherwise && !strcmp(row->otherwise, HN_MUST);
+        tell(to, row, (hn_lm_arch_key){ .name = row->name, .depth = depth, .must_be = must_be,
+                                        .absent = must_be ? NULL : row->otherwise });
+        if (row->within)
+            tell_config(to, row->within, depth + 1);
+    }
 }
 
 static void tell_gguf(const teller *to, const hn_arch *arch)
 {
-    for (const hn_key_row *const *tables = arch->tables; *tables; tables++)
-        for (const hn_key_row *row = *tables; row->name || row->gguf || row->to; row++) {
-            const char *key = row->is_apart ? NULL : hn_key_gguf(row);
-            char name[160];
-            if (!key)
-                continue;
-            snprintf(name, sizeof name, "%s%s%s", hn_key_is_whole(key) ? "" : arch->name,
-                     hn_key_is_whole(key) ? "" : ".", key);
-            tell(to, row, (hn_lm_arch_key){ .name = name, .is_gguf = 1 });
-        }
+    HN_EACH_KEY_ROW(row, arch->tables) {
+        const char *key = row->is_apart ? NULL : hn_key_gguf(row);
+        char name[160];
+        if (!key)
+            continue;
+        snprintf(name, sizeof name, "%s%s%s", hn_key_is_whole(key) ? "" : arch->name,
+                 hn_key_is_whole(key) ? "" : ".", key);
+        tell(to, row, (hn_lm_arch_key){ .name = name, .is_gguf = 1 });
+    }
 }
 
 hn_status hn_lm_arch_keys(const char *name, void (*call)(void *context, const hn_lm_arch_key *key), void *context)

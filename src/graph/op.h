@@ -112,6 +112,8 @@ struct hn_op {
     const char *const *cases;
     double tolerance;
     double (*rounding)(const void *attrs);
+    bool sums_products; /* outputs sum products of inputs: what is rounded of these is measured against what their terms
+                           amount to, which inputs without signs make */
     double low, high;
     int (*kinks)(const void *attrs, double at[4]); /* of any float input's value; returns how many */
     bool kink_where_equal;                         /* min, max: also where the first two agree */

@@ -191,14 +191,13 @@ static hn_status walk(const hn_config *c)
             return hn_fail(HN_ERR_FORMAT, "config.json: %s%s and %s are one thing, and differ",
                            c->path, v->key, other->key);
     }
-    for (const hn_key_row *const *table = c->tables; *table; table++)
-        for (const hn_key_row *row = *table; row->name || row->gguf || row->to; row++)
-            if (row->name && row->otherwise && !strcmp(row->otherwise, HN_MUST)) {
-                char first[64];
-                snprintf(first, sizeof first, "%.*s", (int)strcspn(row->name, "|"), row->name);
-                if (hn_key_named(c->tables, c->class, first) == row && !other_name(c, row, NULL))
-                    return hn_fail(HN_ERR_FORMAT, "config.json: %s%s is missing", c->path, first);
-            }
+    HN_EACH_KEY_ROW(row, c->tables)
+        if (row->name && row->otherwise && !strcmp(row->otherwise, HN_MUST)) {
+            char first[64];
+            snprintf(first, sizeof first, "%.*s", (int)strcspn(row->name, "|"), row->name);
+            if (hn_key_named(c->tables, c->class, first) == row && !other_name(c, row, NULL))
+                return hn_fail(HN_ERR_FORMAT, "config.json: %s%s is missing", c->path, first);
+        }
     return HN_OK;
 }
 

@@ -83,10 +83,9 @@ static bool serves(const hn_config *c, const hn_key_row *row, char name[64])
 static hn_status read_rows(const hn_config *c, hn_hparams *hp, bool only_layers)
 {
     char name[64];
-    for (const hn_key_row *const *table = c->tables; *table; table++)
-        for (const hn_key_row *row = *table; row->name || row->gguf || row->to; row++)
-            if (serves(c, row, name) && (row->to == HN_HP_n_layer) == only_layers)
-                HN_TRY(take_row(c, name, hp, (hn_hp)row->to));
+    HN_EACH_KEY_ROW(row, c->tables)
+        if (serves(c, row, name) && (row->to == HN_HP_n_layer) == only_layers)
+            HN_TRY(take_row(c, name, hp, (hn_hp)row->to));
     return HN_OK;
 }
 

@@ -32,10 +32,9 @@ static bool is_for(const hn_key_row *row, const char *class)
 const hn_key_row *hn_key_named(const hn_key_row *const *tables, const char *class, const char *name)
 {
     const size_t bytes = strlen(name);
-    for (; *tables; tables++)
-        for (const hn_key_row *row = *tables; row->name || row->gguf || row->to; row++)
-            if (row->name && is_for(row, class) && is_among(row->name, name, bytes))
-                return row;
+    HN_EACH_KEY_ROW(row, tables)
+        if (row->name && is_for(row, class) && is_among(row->name, name, bytes))
+            return row;
     return NULL;
 }
 
@@ -72,11 +71,10 @@ static bool fits(const char *names, const char *name, size_t bytes)
 const hn_key_row *hn_key_of_gguf(const hn_key_row *const *tables, const char *name)
 {
     const size_t bytes = strlen(name);
-    for (; *tables; tables++)
-        for (const hn_key_row *row = *tables; row->name || row->gguf || row->to; row++) {
-            const char *gguf = hn_key_gguf(row);
-            if (gguf && fits(gguf, name, bytes))
-                return row;
-        }
+    HN_EACH_KEY_ROW(row, tables) {
+        const char *gguf = hn_key_gguf(row);
+        if (gguf && fits(gguf, name, bytes))
+            return row;
+    }
     return NULL;
 }

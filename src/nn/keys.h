@@ -44,6 +44,11 @@ typedef struct hn_key_row {
     bool is_token;         /* GGUF: the number of a token; 2^32 - 1 and -1: none */
 } hn_key_row;
 
+/* For every row of the tables, in order: nothing else knows where a table ends. */
+#define HN_EACH_KEY_ROW(row, tables)                                            \
+    for (const hn_key_row *const *row##_of = (tables); *row##_of; row##_of++) \
+        for (const hn_key_row *row = *row##_of; row->name || row->gguf || row->to; row++)
+
 /* What the row's key is in GGUF, or NULL. */
 const char *hn_key_gguf(const hn_key_row *row);
 /* Whether a key of GGUF is no architecture's: "general.", "tokenizer.", "hone." and the like. */

@@ -76,7 +76,7 @@ const hn_op hn_op_linear = {
     .name = "linear", .summary = "y[T,N] = x[T,K] * w[N,K]^T", .inputs = "x w",
     .attrs = attrs,
     .attrs_size = sizeof(linear_attrs), .infer = infer, .forward = forward, .backward = backward, .flops = flops,
-    .cases = cases, .tolerance = 2e-6, .rounding = linear_rounding,
+    .cases = cases, .tolerance = 2e-6, .rounding = linear_rounding, .sums_products = true,
 };
 /* clang-format on */
 hn_node *hn_linear(hn_graph *g, hn_node *x, hn_node *w)

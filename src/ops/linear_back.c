@@ -69,7 +69,7 @@ const hn_op hn_op_linear_back = {
     .name = "linear_back", .summary = "dx[T,K] = dy[T,N] * w[N,K]", .inputs = "dy w",
     .attrs = attrs,
     .attrs_size = sizeof(linear_attrs), .infer = infer, .forward = forward, .backward = backward, .flops = flops,
-    .cases = cases, .tolerance = 2e-6, .rounding = linear_rounding,
+    .cases = cases, .tolerance = 2e-6, .rounding = linear_rounding, .sums_products = true,
 };
 /* clang-format on */
 hn_node *hn_linear_back(hn_graph *g, hn_node *dy, hn_node *w)

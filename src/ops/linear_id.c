@@ -75,7 +75,7 @@ const hn_op hn_op_linear_id = {
     .name = "linear_id", .summary = "y[t,u] = w[ids[t,u]] * x[t], or x[t,u]", .inputs = "x w ids!",
     .attrs = attrs, .attrs_size = sizeof(linear_id_attrs), .infer = infer, .forward = forward, .backward = backward,
     .check = check, .checks = HN_IN(IDS), .flops = flops,
-    .cases = cases, .tolerance = 2e-6, .rounding = linear_id_rounding,
+    .cases = cases, .tolerance = 2e-6, .rounding = linear_id_rounding, .sums_products = true,
 };
 /* clang-format on */
 hn_node *hn_linear_id(hn_graph *g, hn_node *x, hn_node *w, hn_node *ids)

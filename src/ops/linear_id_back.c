@@ -81,7 +81,7 @@ const hn_op hn_op_linear_id_back = {
     .name = "linear_id_back", .summary = "dx of linear_id", .inputs = "dy w ids! like~",
     .attrs = attrs, .attrs_size = sizeof(linear_id_attrs), .infer = infer, .forward = forward, .backward = backward,
     .check = check, .checks = HN_IN(IDS), .flops = flops,
-    .cases = cases, .tolerance = 2e-6, .rounding = linear_id_rounding,
+    .cases = cases, .tolerance = 2e-6, .rounding = linear_id_rounding, .sums_products = true,
 };
 /* clang-format on */
 hn_node *hn_linear_id_back(hn_graph *g, hn_node *dy, hn_node *w, hn_node *ids, hn_node *like)

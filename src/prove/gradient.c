@@ -87,8 +87,30 @@ static double width_factor(const hn_trial *t)
     return factor;
 }
 
+/* What the terms of every output amount to at most. */
+static hn_status weigh_terms(const hn_trial *t, double terms[HN_MAX_OUT])
+{
+    hn_oracle *o;
+    HN_TRY(hn_oracle_new(&o, t->g, t->n_outputs, t->wanted));
+    hn_status status = hn_trial_give(t, o);
+    for (int n = 0; n < t->g->n_leaves && status == HN_OK; n++) {
+        hn_tensor *leaf = hn_oracle_leaf(o, t->g->leaves[n]);
+        for (int64_t i = 0; leaf && leaf->type.dtype == HN_F64 && i < hn_count(&leaf->type); i++)
+            hn_set(leaf, i, fabs(hn_get(leaf, i)));
+    }
+    if (status == HN_OK)
+        status = hn_oracle_run(o, false, NULL);
+    for (int r = 0; r < t->n_outputs && status == HN_OK; r++)
+        terms[r] = largest(hn_oracle_value(o, t->wanted[r]));
+    hn_oracle_free(o);
+    return status;
+}
+
 static hn_status check_precision(hn_prove_env *env, const hn_trial *t, const hn_oracle *o)
 {
+    double terms[HN_MAX_OUT] = { 0 };
+    if (t->c->op->sums_products && t->c->op->rounding(t->wanted[0]->by->attrs) > 0)
+        HN_TRY(weigh_terms(t, terms));
     hn_results got;
     hn_run_setup setup = { .n_devices = 1, .devices = &env->one, .mode = HN_PLAN_SEPARATE };
     HN_TRY(hn_run_graph(t->g, t->n_wanted, t->wanted, &t->values, &setup, &got));
@@ -98,7 +120,8 @@ static hn_status check_precision(hn_prove_env *env, const hn_trial *t, const hn_
         const hn_tensor *want = hn_oracle_value(o, t->wanted[r]);
         const bool is_float = hn_is_float(want->type.dtype);
         /* What is left where terms of order one cancel is measured against those terms. */
-        const double scale = is_float ? largest(want) + (r < t->n_outputs ? 0.03 : 0.1) : 1;
+        const double all = fmax(largest(want), r < t->n_outputs ? terms[r] : 0);
+        const double scale = is_float ? all + (r < t->n_outputs ? 0.03 : 0.1) : 1;
         const double kernel = r < t->n_outputs ? own : 8 * fmax(own, 1e-6);
         /* A gradient passes through several roundings to the narrow type. */
         const double narrow = factor * (r < t->n_outputs ? 1e-6 : 4e-6);

@@ -28,10 +28,9 @@ bool hn_arch_may_be_moe(const hn_arch *arch)
 
 bool hn_arch_takes(const hn_arch *arch, hn_hp field)
 {
-    for (int t = 0; arch->tables[t]; t++)
-        for (const hn_key_row *row = arch->tables[t]; row->name || row->gguf; row++)
-            if (row->to == (int)field)
-                return true;
+    HN_EACH_KEY_ROW(row, arch->tables)
+        if (row->to == (int)field)
+            return true;
     return false;
 }
 

@@ -73,6 +73,10 @@ static bool arch_has(const hn_arch *arch, int way)
     return way < 2 ? hn_arch_may_be_dense(arch) : hn_arch_may_be_moe(arch);
 }
 
+/* Where one gate in twenty is on (gemma3n), a narrow layer may have none or hardly one: a norm then makes a token of
+ * what rounding left, and no f32 is near its gradient. */
+static int64_t ffn_of(const hn_arch *arch, int64_t ffn) { return hn_arch_takes(arch, HN_HP_altup_inputs) ? 160 + ffn : ffn; }
+
 static bool of_arch(const hn_arch *arch, int way, uint64_t seed, hn_instance_spec *s)
 {
     if (!arch_has(arch, way) || arch->embeds_only)
@@ -82,7 +86,7 @@ static bool of_arch(const hn_arch *arch, int way, uint64_t seed, hn_instance_spe
                              .width = 16,
                              .n_head = 2,
                              .n_kv_head = 1,
-                             .ffn = 24,
+                             .ffn = ffn_of(arch, 24),
                              .window = 5,
                              .n_sequences = 3,
                              .length = { 12, 1, 9 },
@@ -139,7 +143,7 @@ static void random_spec(int index, uint64_t seed, hn_instance_spec *s)
         s->width = 8 + 4 * (int64_t)hn_rng_below(key, 3, 8);
         s->head_dim = pick(key, 9, 3, dims);
     }
-    s->ffn = 8 + (int64_t)hn_rng_below(key, 4, 40);
+    s->ffn = ffn_of(s->arch, 8 + (int64_t)hn_rng_below(key, 4, 40));
     s->vocab = pick(key, 5, 4, vocabs);
     s->n_layer = pick(key, 6, 4, layers);
     s->window = pick(key, 7, 4, windows);

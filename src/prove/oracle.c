@@ -1,6 +1,8 @@
 /* An interpreter: one buffer a node, in the order of creation. */
 #include "prove/oracle.h"
 
+#include "prove/turns.h"
+
 #include <string.h>
 
 struct hn_oracle {
@@ -11,6 +13,7 @@ struct hn_oracle {
     bool *present;      /* by node id: has memory; outputs that nobody reads have none, and are not computed */
     hn_tensor *value;   /* by node id */
     int *leaf_node;     /* by leaf id: the id of the node that is the leaf as given */
+    uint8_t **sides;    /* by apply id: of its kinks, as of the last run that was not watched; NULL: it has none */
 };
 
 static hn_status as_oracle_type(const hn_type *type, hn_type *out)
@@ -57,6 +60,30 @@ static hn_status make_node(hn_oracle *o, const hn_node *node)
     return HN_OK;
 }
 
+static hn_call call_of(const hn_oracle *o, const hn_apply *a)
+{
+    hn_call call = { .op = a->op, .attrs = a->attrs, .n_in = a->n_in, .n_out = a->n_out };
+    for (int i = 0; i < a->n_in; i++)
+        call.in[i] = a->in[i] ? &o->value[a->in[i]->id] : NULL;
+    for (int k = 0; k < a->n_out; k++)
+        call.out[k] = o->present[a->out[k]->id] ? &o->value[a->out[k]->id] : NULL;
+    return call;
+}
+
+static hn_status make_sides(hn_oracle *o)
+{
+    for (int i = 0; i < o->n_applies; i++) {
+        if (!o->needed[i])
+            continue;
+        const hn_call call = call_of(o, o->g->applies[i]);
+        const size_t n = hn_turns_count(&call);
+        o->sides[i] = n ? hn_alloc(o->heap, HN_TAG_PROVE, n) : NULL;
+        if (n && !o->sides[i])
+            return HN_ERR_MEMORY;
+    }
+    return HN_OK;
+}
+
 /* An op's first output has memory always (op.h), the others where they are wanted or read. */
 static hn_status make_nodes(hn_oracle *o, int n_wanted, hn_node *const *wanted)
 {
@@ -92,9 +119,12 @@ hn_status hn_oracle_new(hn_oracle **out, const hn_graph *g, int n_wanted, hn_nod
     o->present = hn_alloc_array(o->heap, HN_TAG_PROVE, nodes, sizeof(bool));
     o->value = hn_alloc_array(o->heap, HN_TAG_PROVE, nodes, sizeof *o->value);
     o->leaf_node = hn_alloc_array(o->heap, HN_TAG_PROVE, (size_t)g->n_leaves + 1, sizeof(int));
+    o->sides = hn_alloc_array(o->heap, HN_TAG_PROVE, (size_t)g->n_applies + 1, sizeof *o->sides);
     hn_status status = HN_ERR_MEMORY;
-    if (o->needed && o->present && o->value && o->leaf_node)
+    if (o->needed && o->present && o->value && o->leaf_node && o->sides)
         status = make_nodes(o, n_wanted, wanted);
+    if (status == HN_OK)
+        status = make_sides(o);
     if (status != HN_OK) {
         hn_oracle_free(o);
         return status;
@@ -110,10 +140,13 @@ void hn_oracle_free(hn_oracle *o)
     for (int i = 0; o->present && o->value && i < o->n_nodes; i++)
         if (o->present[i])
             hn_free(o->heap, o->value[i].data);
+    for (int i = 0; o->sides && i < o->n_applies; i++)
+        hn_free(o->heap, o->sides[i]);
     hn_free(o->heap, o->needed);
     hn_free(o->heap, o->present);
     hn_free(o->heap, o->value);
     hn_free(o->heap, o->leaf_node);
+    hn_free(o->heap, o->sides);
     hn_free(o->heap, o);
 }
 
@@ -149,14 +182,12 @@ static bool keep_choice(hn_oracle *o, const hn_apply *a, int k, const hn_tensor 
 
 static hn_status evaluate(hn_oracle *o, const hn_apply *a, bool watch, bool *moved)
 {
-    hn_call call = { .op = a->op, .attrs = a->attrs, .n_in = a->n_in, .n_out = a->n_out };
+    hn_call call = call_of(o, a);
     hn_tensor fresh[HN_MAX_OUT];
-    for (int i = 0; i < a->n_in; i++)
-        call.in[i] = a->in[i] ? &o->value[a->in[i]->id] : NULL;
     hn_status status = HN_OK;
     for (int k = 0; k < a->n_out; k++) {
-        const hn_tensor *own = &o->value[a->out[k]->id];
-        if (!o->present[a->out[k]->id])
+        const hn_tensor *own = call.out[k];
+        if (!own)
             continue;
         fresh[k] = *own;
         call.out[k] = &fresh[k];
@@ -168,6 +199,10 @@ static hn_status evaluate(hn_oracle *o, const hn_apply *a, bool watch, bool *mov
     }
     if (status == HN_OK)
         a->op->forward(&call);
+    if (o->sides[a->id] && watch)
+        *moved = *moved || hn_turns_moved(&call, o->sides[a->id]);
+    else if (o->sides[a->id])
+        hn_turns_keep(&call, o->sides[a->id]);
     for (int k = 0; k < a->n_out; k++)
         if (call.out[k] && fresh[k].data != o->value[a->out[k]->id].data) {
             if (status == HN_OK && keep_choice(o, a, k, &fresh[k]))

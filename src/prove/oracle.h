@@ -21,8 +21,8 @@ hn_status hn_oracle_give(hn_oracle *o, const hn_leaf *leaf, const hn_tensor *val
 /* The leaf's value, to be moved about: f64, or integers as they are. */
 hn_tensor *hn_oracle_leaf(hn_oracle *o, const hn_leaf *leaf);
 
-/* Evaluates. With `watch`, integer results are compared with those of the last run without it:
- * *moved says that a discrete choice changed. */
+/* Evaluates. With `watch`, integer results, and the sides of kinks on which values lie, are compared with those
+ * of the last run without it: *moved says that a discrete choice changed, or that a kink lies between. */
 hn_status hn_oracle_run(hn_oracle *o, bool watch, bool *moved);
 
 const hn_tensor *hn_oracle_value(const hn_oracle *o, const hn_node *node);

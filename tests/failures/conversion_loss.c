@@ -283,16 +283,15 @@ static void add_row(puts_list *all, const hn_key_row *row, int64_t n_layer)
 /* Notes change nothing, and shapes do not fit the tensors: differential/config_keys has those. */
 static void list_puts(puts_list *all, const hn_arch *arch, const char *class, int64_t n_layer)
 {
-    for (const hn_key_row *const *table = arch->tables; *table; table++)
-        for (const hn_key_row *row = *table; row->name || row->gguf || row->to; row++) {
-            char key[64];
-            if (!row->name || (row->note && !row->only))
-                continue;
-            snprintf(key, sizeof key, "%.*s", (int)strcspn(row->name, "|"), row->name);
-            if (strcmp(key, "architectures") && strcmp(key, "model_type") &&
-                hn_key_named(arch->tables, class, key) == row)
-                add_row(all, row, n_layer);
-        }
+    HN_EACH_KEY_ROW(row, arch->tables) {
+        char key[64];
+        if (!row->name || (row->note && !row->only))
+            continue;
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(row->name, "|"), row->name);
+        if (strcmp(key, "architectures") && strcmp(key, "model_type") &&
+            hn_key_named(arch->tables, class, key) == row)
+            add_row(all, row, n_layer);
+    }
 }
 
 static void check_model(const char *name, int *computed, int *generated)
