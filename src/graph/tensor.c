@@ -140,6 +140,14 @@ static void decode_rows(const hn_tensor *to, const hn_tensor *from)
     }
 }
 
+/* Of rows that lie apart: as they are. */
+static void copy_blocks(const hn_tensor *to, const hn_tensor *from)
+{
+    const int64_t n = hn_dtype_block(from->type.dtype), end = hn_count(&from->type);
+    for (int64_t i = 0; i < end; i += n)
+        memmove(address(to, i), address(from, i), hn_dtype_bytes(from->type.dtype));
+}
+
 static void unpack(const hn_tensor *to, const hn_tensor *from)
 {
     const int64_t rows = hn_rows(&from->type), n = hn_last_dim(&from->type);
@@ -168,7 +176,7 @@ void hn_tensor_copy(const hn_tensor *to, const hn_tensor *from)
         return;
     }
     if (hn_is_block(from->type.dtype) && !from->type.layout) {
-        decode_rows(to, from);
+        (same ? copy_blocks : decode_rows)(to, from);
         return;
     }
     const int64_t n = hn_count(&to->type);

@@ -345,7 +345,7 @@ static hn_node *attention(nn_build *b, hn_node *x, hn_node *heads)
     value = hn_reshape(g, value, (hn_ints){ 3, { -1, 1, rank } });
     hn_node *turned = columns(b, made, rank, rank + hp->rope_dim);
     turned = turn(b, hn_reshape(g, turned, (hn_ints){ 3, { -1, 1, hp->rope_dim } }));
-    const nn_keys made_keys = nn_remember(b, (nn_keys){ hn_concat(g, value, turned, 2), value, NULL }, 0);
+    const nn_keys made_keys = nn_remember_keys(b, hn_concat(g, value, turned, 2), value);
     const nn_score_options scores = { .scale = score_scale(hp) };
     hn_node *y = nn_linear_id(b, nn_attend(b, q, made_keys, &scores), ".attn_v_b", heads);
     return nn_linear(b, hn_reshape(g, y, (hn_ints){ 2, { -1, n * hp->value_dim_mla } }), ".attn_output");

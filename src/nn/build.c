@@ -157,6 +157,14 @@ nn_keys nn_remember(nn_build *b, nn_keys made, int64_t window)
                       is_apart ? b->window_table : b->table };
 }
 
+nn_keys nn_remember_keys(nn_build *b, hn_node *made, hn_node *values)
+{
+    if (!b->o.capacity || hn_is_poison(b->g, made))
+        return (nn_keys){ made, values, NULL };
+    hn_node *k = remember(b, ".cache_k", made, false);
+    return (nn_keys){ k, hn_slice(b->g, k, 2, 0, values->type.dim[2], 1), b->table };
+}
+
 hn_node *nn_pick_rows(nn_build *b, hn_node *x)
 {
     return b->rows ? hn_gather(b->g, x, b->rows) : x;

@@ -143,6 +143,8 @@ hn_node *nn_layer_own(nn_build *b, hn_node *x);
 /* The keys and values that attention with this window (0: none) sees: these, or the cache with
  * these put in: states .cache_k and .cache_v, with a window .window_k and .window_v. */
 nn_keys nn_remember(nn_build *b, nn_keys made, int64_t window);
+/* The same, without a window, where values are the first columns of keys: the cache has those alone. */
+nn_keys nn_remember_keys(nn_build *b, hn_node *made, hn_node *values);
 
 /* Rows of x whose logits are wanted. */
 hn_node *nn_pick_rows(nn_build *b, hn_node *x);

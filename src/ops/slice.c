@@ -1,6 +1,6 @@
 /* slice: elements begin, begin + step ... before end of one dimension; a view. Negative bounds
  * and an end of 0 count from the end, so that a size that is known only while running can be
- * cut at either side. Rows of block formats may be taken, never parts of them. */
+ * cut at either side. Of a row in a block format whole blocks may be taken. */
 #include "ops/axis.h"
 
 static const hn_attr attrs[] = { HN_ATTR_INT(slice_attrs, dim, "0"),
@@ -20,8 +20,10 @@ static hn_status infer(const hn_call *call, hn_type *out)
     if (begin < 0 || end > n || begin >= end || at->step < 1)
         return hn_refuse(call, "%lld:%lld:%lld of %lld elements", (long long)at->begin,
                          (long long)at->end, (long long)at->step, (long long)n);
-    if (dim > 0 || x->rank == 1 || at->step > 1)
-        HN_TRY(axis_refuse_blocks(call, 0));
+    const int64_t block = dim == x->rank - 1 ? hn_dtype_block(x->dtype) : 1;
+    if (begin % block || end % block || (block > 1 && at->step > 1))
+        return hn_refuse(call, "%lld:%lld:%lld of %s: expected whole blocks of %lld", (long long)begin, (long long)end,
+                         (long long)at->step, hn_dtype_name(x->dtype), (long long)block);
     *out = *x;
     out->dim[dim] = (end - begin - 1) / at->step + 1;
     out->stride[dim] = x->stride[dim] * (out->dim[dim] > 1 ? at->step : 1);
@@ -33,7 +35,8 @@ static int64_t view_at(const hn_call *call)
     const slice_attrs *at = call->attrs;
     const hn_type *x = &call->in[0]->type;
     const int dim = axis_number(x, at->dim);
-    return (at->begin < 0 ? at->begin + x->dim[dim] : at->begin) * x->stride[dim];
+    const int64_t begin = at->begin < 0 ? at->begin + x->dim[dim] : at->begin;
+    return begin / (dim == x->rank - 1 ? hn_dtype_block(x->dtype) : 1) * x->stride[dim];
 }
 
 static void forward(const hn_call *call)
@@ -56,6 +59,7 @@ static const char *const cases[] = { "f32[5] begin=1 end=3",
                                      "bf16[7,3] begin=2",
                                      "f32[4,5] dim=-1 end=1 step=2",
                                      "q8_0[6,64] begin=2 end=4",
+                                     "q8_0[3,2,96] dim=2 begin=32",
                                      "i32[6]{0:9} step=2",
                                      NULL };
 /* clang-format off */

@@ -277,15 +277,19 @@ static hn_status check_duplicates(hn_prove_env *env, const hn_case *c)
     return HN_OK;
 }
 
-static hn_status check_wraps(hn_prove_env *env, const hn_case *c, const hn_results *base)
+static hn_status check_views(hn_prove_env *env, const hn_case *c, const hn_results *base, hn_wrap wrap, const char *what)
 {
     hn_trial_options options = { .with_gradients = true };
     for (int i = 0; i < c->n_in; i++)
-        options.wrap[i] = HN_WRAP_STRIDED;
-    variant strided = { .kind = HN_CHECK_STRIDES, .what = "strided views",
-                        .setup = { .n_devices = 1, .devices = &env->one } };
-    if (!c->op->needs_contiguous)
-        HN_TRY(check_variant(env, c, &options, &strided, base));
+        options.wrap[i] = wrap;
+    variant views = { .kind = HN_CHECK_STRIDES, .what = what, .setup = { .n_devices = 1, .devices = &env->one } };
+    return c->op->needs_contiguous ? HN_OK : check_variant(env, c, &options, &views, base);
+}
+
+static hn_status check_wraps(hn_prove_env *env, const hn_case *c, const hn_results *base)
+{
+    HN_TRY(check_views(env, c, base, HN_WRAP_STRIDED, "strided views"));
+    HN_TRY(check_views(env, c, base, HN_WRAP_APART, "rows that lie apart"));
     hn_trial_options split = { .with_gradients = true, .on_two_devices = true };
     variant devices = { .kind = HN_CHECK_DEVICES, .what = "two devices",
                         .setup = { .n_devices = 2, .devices = env->pair } };

@@ -23,6 +23,18 @@ static hn_ints reversed(int n)
     return order;
 }
 
+static bool is_strided(const hn_trial *t, const hn_trial_options *options, int i)
+{
+    const hn_type *type = &t->c->in[i].type;
+    return options->wrap[i] == HN_WRAP_STRIDED && type->rank >= 2 && !hn_is_block(type->dtype) && !is_updated(t->c->op, i);
+}
+
+/* A row then has an element, or a block, before it and one behind. */
+static bool is_apart(const hn_trial *t, const hn_trial_options *options, int i)
+{
+    return options->wrap[i] == HN_WRAP_APART && t->c->in[i].type.rank >= 1 && !is_updated(t->c->op, i);
+}
+
 static hn_node *make_input(hn_trial *t, const hn_trial_options *options, int i)
 {
     const hn_case_input *in = &t->c->in[i];
@@ -30,10 +42,10 @@ static hn_node *make_input(hn_trial *t, const hn_trial_options *options, int i)
     hn_input_info info[HN_MAX_IN];
     hn_op_inputs(t->c->op, info);
     int64_t dim[HN_MAX_RANK];
-    const bool strided = options->wrap[i] == HN_WRAP_STRIDED && in->type.rank >= 2 &&
-                         !hn_is_block(in->type.dtype) && !is_updated(t->c->op, i);
+    const bool strided = is_strided(t, options, i), apart = is_apart(t, options, i);
+    const int64_t room = hn_dtype_block(in->type.dtype), last = in->type.rank - 1;
     for (int d = 0; d < in->type.rank; d++)
-        dim[d] = in->type.dim[strided ? in->type.rank - 1 - d : d];
+        dim[d] = in->type.dim[strided ? last - d : d] + (apart && d == last ? 2 * room : 0);
     if (options->wrap[i] == HN_WRAP_PACKED) {
         t->leaf[i] = hn_graph_weight(g, info[i].name, in->type.dtype, options->layout, in->type.rank, dim);
         return t->leaf[i];
@@ -47,9 +59,34 @@ static hn_node *make_input(hn_trial *t, const hn_trial_options *options, int i)
         t->leaf[i]->leaf->device = kind == HN_LEAF_STATE ? 1 : i % 2; /* what is updated together */
     if (strided)
         return hn_permute(g, t->leaf[i], reversed(in->type.rank));
+    if (apart)
+        return hn_slice(g, t->leaf[i], last, room, dim[last] - room, 1);
     if (options->wrap[i] == HN_WRAP_COPY && kind == HN_LEAF_INPUT && !hn_is_block(in->type.dtype))
         return hn_contiguous(g, t->leaf[i]);
     return t->leaf[i];
+}
+
+/* Between rows is what no op may read: not numbers, and ids of nothing. */
+static hn_status fill_apart(const hn_trial *t, int i, uint64_t seed, const hn_tensor *own)
+{
+    hn_heap *heap = t->g->heap;
+    const hn_type *type = &t->c->in[i].type;
+    const int64_t room = hn_dtype_block(type->dtype);
+    void *data = hn_alloc(heap, HN_TAG_PROVE, hn_type_bytes(type));
+    if (!data)
+        return HN_ERR_MEMORY;
+    const hn_tensor packed = hn_tensor_at(type, data);
+    const hn_status status = hn_case_data(t->c, i, seed, heap, &packed);
+    if (status == HN_OK) {
+        hn_type rows = own->type;
+        rows.dim[rows.rank - 1] -= 2 * room;
+        memset(own->data, 0xff, hn_type_bytes(&own->type));
+        hn_tensor shown = hn_tensor_at(&rows, (char *)own->data + hn_dtype_bytes(type->dtype));
+        shown.is_packed = false;
+        hn_tensor_copy(&shown, &packed);
+    }
+    hn_free(heap, data);
+    return status;
 }
 
 static hn_status fill_leaf(hn_trial *t, const hn_trial_options *options, int i, uint64_t seed)
@@ -58,18 +95,16 @@ static hn_status fill_leaf(hn_trial *t, const hn_trial_options *options, int i, 
     hn_tensor *own = hn_leaf_values_make(&t->values, heap, t->leaf[i]->leaf);
     if (!own)
         return HN_ERR_MEMORY;
-    if (options->wrap[i] != HN_WRAP_STRIDED || t->leaf[i]->leaf->type.rank < 2)
-        return hn_case_data(t->c, i, seed, heap, own);
     hn_tensor shown = *own; /* the same numbers, seen through the op's view of the leaf */
     const int rank = own->type.rank;
-    for (int d = 0; d < rank; d++) {
+    for (int d = 0; d < rank && is_strided(t, options, i); d++) {
         shown.type.dim[d] = own->type.dim[rank - 1 - d];
         shown.type.stride[d] = own->type.stride[rank - 1 - d];
+        shown.is_packed = false;
     }
-    shown.is_packed = false;
-    if (hn_is_block(own->type.dtype) || is_updated(t->c->op, i))
-        shown = *own;
-    return hn_case_data(t->c, i, seed, heap, &shown);
+    if (!is_apart(t, options, i))
+        return hn_case_data(t->c, i, seed, heap, &shown);
+    return fill_apart(t, i, seed, own);
 }
 
 static hn_status add_loss(hn_trial *t, hn_node *y)

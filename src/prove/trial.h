@@ -10,6 +10,7 @@ typedef enum hn_wrap {
     HN_WRAP_NONE,   /* the op reads the leaf: its memory may not be taken */
     HN_WRAP_COPY,   /* the op is the only reader of a copy: its memory may be taken */
     HN_WRAP_STRIDED, /* the op reads a transposed view of a leaf */
+    HN_WRAP_APART,   /* the op reads a view whose rows lie apart, in blocks too */
     HN_WRAP_PACKED   /* the op reads a packed weight */
 } hn_wrap;
 

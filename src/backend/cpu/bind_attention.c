@@ -37,6 +37,13 @@ static size_t unread_bytes(const hn_call *call, int out)
     return hn_round_scratch((size_t)hn_count(&call->in[Q + out]->type) * sizeof(float));
 }
 
+/* Whether heads and tokens lie anywhere, and a head's numbers side by side, as the kernels read keys and values. */
+static bool lies_in_rows(const hn_type *t)
+{
+    return t->stride[2] == (int64_t)hn_dtype_bytes(t->dtype) && t->stride[0] % t->stride[2] == 0 &&
+           t->stride[1] % t->stride[2] == 0;
+}
+
 static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
 {
     const hn_type *k = &call->in[K]->type;
@@ -52,7 +59,10 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     for (int i = Y; back && i <= ACC; i++)
         if (call->in[i] && call->in[i]->type.dtype != HN_F32)
             return false;
-    out->contiguous = ~0u; /* heads may lie apart; what is not needed is not asked for */
+    out->contiguous = ~0u;
+    for (int i = K; !back && i <= V; i++) /* a cache whose values are columns of its keys is no copy */
+        if (lies_in_rows(&call->in[i]->type))
+            out->contiguous &= ~HN_IN(i);
     out->shared_scratch = spans_bytes(call) + kernel_bytes(cpu, call) + unread_bytes(call, DQ) +
                           unread_bytes(call, DK) + unread_bytes(call, DV);
     out->thread_scratch =
@@ -70,6 +80,14 @@ static hn_attn_rows rows_of(const hn_type *t, void *data)
 static hn_attn_rows tensor_rows(const hn_tensor *t)
 {
     return t ? rows_of(&t->type, t->data) : (hn_attn_rows){ 0 };
+}
+
+/* The same of keys or values, whose rows may lie apart; strides count elements. */
+static hn_attn_rows apart_rows(const hn_tensor *t)
+{
+    const hn_type *type = &t->type;
+    const int64_t per = hn_dtype_block(type->dtype), bytes = (int64_t)hn_dtype_bytes(type->dtype);
+    return (hn_attn_rows){ t->data, type->stride[0] / bytes * per, type->stride[1] / bytes * per };
 }
 
 static void backward_args(const hn_cpu_task *task, hn_attn_args *args, char *unread)
@@ -100,8 +118,8 @@ static hn_attn_args forward_args(const hn_cpu_task *task)
         .d = q->dim[2],
         .d_v = v->dim[2],
         .q = tensor_rows(call->in[Q]),
-        .k = tensor_rows(call->in[K]),
-        .v = tensor_rows(call->in[V]),
+        .k = apart_rows(call->in[K]),
+        .v = apart_rows(call->in[V]),
         .spans = (const hn_attn_span *)(const void *)task->shared,
         .sinks = call->in[SINKS] ? call->in[SINKS]->data : NULL,
         .scale = (float)hn_attention_scale(call),
