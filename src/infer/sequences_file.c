@@ -268,6 +268,20 @@ static hn_status read_tokens(const hn_sequences *s, const hn_meta *meta, const h
     return HN_OK;
 }
 
+/* A tensor that no part has: a session of a model that was kept otherwise, or a file that was added to. */
+static hn_status check_surplus(const hn_sequences *b, const hn_gguf *file)
+{
+    const hn_weights *all = hn_gguf_weights(file);
+    for (size_t k = 0; k < all->n; k++) {
+        const char *name = all->entries[k].name;
+        bool is_known = false;
+        for (int i = 0; i < b->c.g->n_leaves && !is_known; i++)
+            is_known = hn_sequences_caches(b->c.g->leaves[i]) && !strcmp(b->c.g->leaves[i]->name, name);
+        HN_REQUIRE(is_known, HN_ERR_FORMAT, "%s: tensor %s: a session of this model has none", hn_gguf_meta(file)->name, name);
+    }
+    return HN_OK;
+}
+
 /* The tensor of every part, in the file's order, and that the bytes are those that were written. */
 static hn_status check_parts(const hn_sequences *b, const hn_sequence *s, const hn_gguf *file, int64_t first,
                              const hn_meta_value *tokens)
@@ -277,6 +291,7 @@ static hn_status check_parts(const hn_sequences *b, const hn_sequence *s, const 
     uint8_t digest[32];
     char text[65];
     hn_sha256 sha;
+    HN_TRY(check_surplus(b, file));
     hn_sha256_begin(&sha);
     hn_sha256_add(&sha, tokens->data, (size_t)tokens->n * sizeof(int32_t));
     for (int i = 0; i < b->c.g->n_leaves; i++) {
