@@ -11,7 +11,7 @@ bool hn_pattern_matches(const char *pattern, const char *text)
         if (*pattern == '*') {
             star = pattern++;
             resume = text;
-        } else if (*pattern == *text) {
+        } else if (*pattern == *text || *pattern == '?') {
             pattern++;
             text++;
         } else if (star) { /* the last star takes one more */

@@ -1,4 +1,4 @@
-/* pattern.h: names with stars: '*' stands for any characters, or none. */
+/* pattern.h: names with stars: '*' stands for any characters, or none, '?' for one. */
 #ifndef HN_BASE_PATTERN_H
 #define HN_BASE_PATTERN_H
 

@@ -49,8 +49,7 @@ typedef struct spread {
 
 static bool is_gain(const char *name)
 {
-    static const char *const gains[] = { "*_norm.weight", "*_norm_?.weight", "*norm*.weight",
-                                         "*.layer_output_scale.weight", "*.scale",
+    static const char *const gains[] = { "*norm*.weight", "*.layer_output_scale.weight", "*.scale",
                                          "*altup_correct_scale.weight" };
     for (size_t i = 0; i < sizeof gains / sizeof *gains; i++)
         if (hn_pattern_matches(gains[i], name))

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/os/clock.h"
 #include "base/os/process.h"
+#include "base/pattern.h"
 #include "ops/ops.h"
 #include "prove/check_model.h"
 #include "prove/check_op.h"
@@ -11,15 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-static bool matches(const char *pattern, const char *name)
-{
-    if (*pattern == '*')
-        return matches(pattern + 1, name) || (*name && matches(pattern, name + 1));
-    if (!*pattern || !*name)
-        return !*pattern && !*name;
-    return (*pattern == '?' || *pattern == *name) && matches(pattern + 1, name + 1);
-}
 
 static hn_status report_progress(const hn_prove_options *o, double done, const char *what)
 {
@@ -38,7 +30,7 @@ static int count_ops(const char *pattern)
 {
     int n = 0;
     for (int i = 0; hn_ops[i]; i++)
-        n += !pattern || matches(pattern, hn_ops[i]->name);
+        n += !pattern || hn_pattern_matches(pattern, hn_ops[i]->name);
     return n;
 }
 
@@ -47,7 +39,7 @@ static hn_status prove_ops(hn_prove_env *env, const hn_prove_options *o, double 
     const int n = count_ops(o->ops);
     HN_REQUIRE(n, HN_ERR_ARGUMENT, "no op matches '%.60s'", o->ops ? o->ops : "");
     for (int i = 0, k = 0; hn_ops[i]; i++) {
-        if (o->ops && !matches(o->ops, hn_ops[i]->name))
+        if (o->ops && !hn_pattern_matches(o->ops, hn_ops[i]->name))
             continue;
         HN_TRY(report_progress(o, share * k++ / n, hn_ops[i]->name));
         HN_TRY(stopped(hn_check_op(env, hn_ops[i]), hn_ops[i]->name));
