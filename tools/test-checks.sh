@@ -43,6 +43,18 @@ for check in layers sizes banned headers format; do
 done
 
 clean
+mkdir -p "$tree/src/models"
+printf 'HN_MODEL(a)\nHN_MODEL(b_c)\nHN_MODEL(d)\n' >"$tree/src/models/models.def"
+printf 'And\nmodels that run: a (with\nx, y), b-c and, to embed texts\nalone, d. All but\n' >"$tree/README.md"
+try 0 claims ' 0 failed'
+printf 'HN_MODEL(e)\n' >>"$tree/src/models/models.def"
+try 1 claims 'e is no model that runs'
+printf 'models that run: a, b-c, e, f and, to embed texts alone, d. All\n' >"$tree/README.md"
+try 1 claims 'f: models.def has none'
+printf 'It runs a.\n' >"$tree/README.md"
+try 1 claims 'expected "models that run'
+
+clean
 printf '#include "io/a.h"\n' >>"$tree/src/base/a.h"
 try 1 layers 'src/base/a.h:3: base may not include io/a.h'
 clean
