@@ -196,17 +196,58 @@ static int make_known(hn_out_file *out)
     return why;
 }
 
-hn_status hn_out_file_open(hn_out_file *out, hn_sink to)
+/* Whatever is there under the name itself. */
+static hn_status begin(hn_out_file *out, const char *path, hn_over over)
 {
-    *out = (hn_out_file){ .file = -1, .slot = -1, .over = to.over };
-    HN_TRY(hn_sink_check(to));
-    const int length = snprintf(out->path, sizeof out->path, "%s", to.path);
+    char folder[4104];
+    *out = (hn_out_file){ .file = -1, .slot = -1, .over = over };
+    const int length = snprintf(out->path, sizeof out->path, "%s", path);
     HN_REQUIRE(length > 0 && (size_t)length < sizeof out->path, HN_ERR_ARGUMENT,
                "file name of %d bytes: expected 1 to %zu", length, sizeof out->path - 1);
     sweep(out->path);
     const int why = make_known(out);
-    HN_REQUIRE(out->file >= 0, HN_ERR_IO, "%s: %s", out->path, strerror(why));
+    folder_of(out->path, folder);
+    HN_REQUIRE(out->file >= 0, HN_ERR_IO, "%s: no file can be made in %s: %s", out->path, folder, strerror(why));
     return HN_OK;
+}
+
+hn_status hn_out_file_open(hn_out_file *out, hn_sink to)
+{
+    *out = (hn_out_file){ .file = -1, .slot = -1, .over = to.over };
+    HN_TRY(hn_sink_check(to));
+    return begin(out, to.path, to.over);
+}
+
+static hn_status try_beside(const char *path)
+{
+    hn_out_file out;
+    HN_TRY(begin(&out, path, HN_OVER_OWN));
+    hn_out_file_abandon(&out);
+    return HN_OK;
+}
+
+hn_status hn_sink_try(hn_sink to)
+{
+    HN_TRY(hn_sink_check(to));
+    return try_beside(to.path);
+}
+
+hn_status hn_sink_try_folder(const char *path)
+{
+    static const char inside[] = "/.hone";
+    hn_os_file about;
+    char name[4072];
+    const int length = snprintf(name, sizeof name, "%s", path);
+    HN_REQUIRE(length > 0 && (size_t)length < sizeof name - sizeof inside, HN_ERR_ARGUMENT,
+               "folder name of %d bytes: expected 1 to %zu", length, sizeof name - sizeof inside - 1);
+    size_t n = (size_t)length;
+    while (n > 1 && hn_os_last_part(name) == name + n) /* a separator at the end says nothing */
+        name[--n] = 0;
+    if (hn_os_about_link(name, &about)) {
+        HN_REQUIRE(hn_os_about(name, &about) && about.is_folder, HN_ERR_IO, "%s: not a folder", path);
+        memcpy(name + n, inside, sizeof inside);
+    }
+    return try_beside(name);
 }
 
 hn_status hn_out_file_append(hn_out_file *out, const char *path, size_t keep)

@@ -28,8 +28,13 @@ typedef struct hn_sink {
 hn_sink hn_sink_new(const char *path);
 hn_sink hn_sink_own(const char *path);
 
-/* Refuses, before any work is done, what a commit would refuse. */
+/* Refuses what is there and may not be replaced, as a commit does. */
 hn_status hn_sink_check(hn_sink to);
+
+/* Before any work is done: the same, and whatever else its writer would meet. A file is made beside it, and goes. */
+hn_status hn_sink_try(hn_sink to);
+/* So for files in a folder, which is there or can be made. */
+hn_status hn_sink_try_folder(const char *path);
 
 typedef struct hn_out_file {
     int file; /* -1: none */

@@ -261,7 +261,6 @@ static hn_status open_chat(chat *c, const char *path)
     char tools[HN_JSON_NAME];
     const chat_args *args = c->args;
     const hn_lm_session_options session = hn_session_args_options(&args->session);
-    HN_TRY(hn_session_args_check(&args->session));
     HN_TRY(hn_sampling_read(&args->sampling, bias, &sampling));
     HN_TRY(hn_machine_numerics(&args->machine, &c->numerics));
     HN_TRY(hn_opened_open(&c->opened, HN_OPEN_ALL, path, &args->machine, &args->ignore, &args->template));
@@ -282,7 +281,7 @@ static hn_status open_chat(chat *c, const char *path)
 
 static hn_status run_model(chat *c, const char *path)
 {
-    const char *keys = c->args->session.file;
+    const char *keys = c->args->session.file.path;
     HN_TRY(open_chat(c, path));
     if (keys && hn_os_is_there(keys))
         HN_TRY(hn_lm_chat_load_keys(c->talk, keys));

@@ -153,21 +153,45 @@ static hn_status compile(op_run *r)
     return hn_executable_make(r->x);
 }
 
+/* Where a result goes; false: it is printed. */
+static bool find_target(const op_run *r, int w, const hn_input_info *names, hn_op_target *out)
+{
+    const int n_out = r->y->by->n_out, n = r->args->out.n;
+    const hn_over over = r->args->overwrite ? HN_OVER_OLD : HN_OVER_NOTHING;
+    if (w >= n_out)
+        *out = (hn_op_target){ { r->args->din, over }, r->param[w - n_out], NULL };
+    else
+        *out = (hn_op_target){ { n ? r->args->out.at[w < n ? w : 0] : NULL, over }, -1, w < n ? NULL : names[w].name };
+    return out->to.path;
+}
+
+static hn_status try_results(const op_run *r)
+{
+    hn_input_info names[HN_MAX_OUT];
+    hn_op_target one, other;
+    hn_op_outputs(r->op, names);
+    for (int w = 0; w < r->n_wanted; w++) {
+        if (!find_target(r, w, names, &one))
+            continue;
+        HN_TRY(hn_op_array_try(&one));
+        for (int v = 0; v < w; v++)
+            HN_REQUIRE(!find_target(r, v, names, &other) || !hn_op_array_same(&one, &other), HN_ERR_ARGUMENT,
+                       "%s: two results would go there", one.to.path);
+    }
+    return HN_OK;
+}
+
 static hn_status write_results(op_run *r, FILE *out)
 {
     const int n_out = r->y->by->n_out;
-    const hn_over over = r->args->overwrite ? HN_OVER_OLD : HN_OVER_NOTHING;
     hn_input_info names[HN_MAX_OUT];
+    hn_op_target target;
     hn_op_outputs(r->op, names);
     for (int w = 0; w < r->n_wanted; w++) {
         hn_tensor t;
         HN_TRY(hn_program_result(hn_executable_program(r->x, 0), w, &t));
-        if (w >= n_out && r->args->din)
-            HN_TRY(hn_op_array_write(&r->heap, &t, (hn_sink){ r->args->din, over }, r->param[w - n_out], NULL));
-        else if (w < n_out && w < r->args->out.n)
-            HN_TRY(hn_op_array_write(&r->heap, &t, (hn_sink){ r->args->out.at[w], over }, -1, NULL));
-        else if (w < n_out && r->args->out.n)
-            HN_TRY(hn_op_array_write(&r->heap, &t, (hn_sink){ r->args->out.at[0], over }, -1, names[w].name));
+        if (find_target(r, w, names, &target))
+            HN_TRY(hn_op_array_write(&r->heap, &t, &target));
         else
             hn_op_array_print(&t, w < n_out ? names[w].name : "din", w < n_out ? -1 : r->param[w - n_out],
                               out);
@@ -213,6 +237,7 @@ static hn_status run_op(op_run *r, FILE *out)
     HN_TRY(hn_machine_open(&r->machine, &r->heap, &r->args->machine));
     HN_TRY(hn_graph_new(&r->g, &r->heap));
     HN_TRY(build(r));
+    HN_TRY(try_results(r));
     HN_TRY(compile(r));
     HN_TRY(hn_program_run(hn_executable_program(r->x, 0), NULL));
     return write_results(r, out);

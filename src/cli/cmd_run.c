@@ -269,7 +269,6 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     state s = { .args = args, .heap = &heap, .terminal = hn_terminal_on(out) };
-    HN_TRY(hn_session_args_check(&args->session));
     HN_TRY(hn_opened_open(&s.opened, HN_OPEN_ALL, operands[0], &args->machine, &args->ignore, NULL));
     const hn_status status = run_model(&s);
     hn_lm_session_free(s.session);

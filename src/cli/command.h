@@ -25,6 +25,7 @@ typedef enum hn_option_kind {
     HN_OPTION_KIND_LIST,   /* hn_list: may be repeated */
     HN_OPTION_KIND_OUT,    /* hn_sink: a file that is written */
     HN_OPTION_KIND_FOLDER, /* hn_sink: of the files in a folder */
+    HN_OPTION_KIND_KEPT,   /* hn_sink: a file that is read if it is there, and written at the end */
     HN_OPTION_KIND_RESULT, /* hn_sink: the operand number `low` is a file that is written */
     HN_OPTION_KIND_GROUP,  /* none: --help begins a group, called `help` */
     HN_OPTION_KIND_TABLE,  /* hn_settings: every setting of a table of the library */
@@ -95,7 +96,7 @@ const char *hn_settings_value(const hn_settings *told, const char *name);
         HN_OPTION_KIND_LIST, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL  \
     }
 /* What a command writes. One that has any of these takes --overwrite too, and files that are there
- * already are refused without it before the command begins. */
+ * already are refused without it before the command begins, as is what cannot be made. */
 #define HN_OUT(type, field, name, value, help)                                                 \
     {                                                                                          \
         HN_OPTION_KIND_OUT, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL   \
@@ -103,6 +104,11 @@ const char *hn_settings_value(const hn_settings *told, const char *name);
 #define HN_OUT_FOLDER(type, field, name, value, help)                                          \
     {                                                                                          \
         HN_OPTION_KIND_FOLDER, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL\
+    }
+/* What a command keeps is its own to replace. */
+#define HN_KEPT(type, field, name, value, help)                                                \
+    {                                                                                          \
+        HN_OPTION_KIND_KEPT, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL  \
     }
 #define HN_RESULT(type, field, operand)                                                        \
     {                                                                                          \
@@ -169,7 +175,7 @@ typedef struct hn_command {
 extern const hn_command *const hn_commands[];
 
 /* Parses everything after the command's name; the first n_told words are a run file's, and not held to the rules.
- * HN_ERR_ARGUMENT means usage: exit status 2. With *wants_help, nothing else was looked at. */
+ * HN_ERR_ARGUMENT means usage: exit status 2; another, that something cannot be written. With *wants_help, nothing else was looked at. */
 hn_status hn_options_parse(const hn_command *command, int n_told, int argc, char **argv, void *args,
                            int *n_operands, char **operands, bool *wants_help);
 /* Goes through a command's options, with those of tables in their places, till it is false. */

@@ -44,16 +44,18 @@ static int run_words(const hn_command *command, int n_told, int argc, char **arg
     char *operands[HN_MAX_OPERANDS];
     int n_operands;
     bool wants_help;
-    if (hn_options_parse(command, n_told, argc, argv, args, &n_operands, operands, &wants_help) != HN_OK) {
+    hn_status status = hn_options_parse(command, n_told, argc, argv, args, &n_operands, operands, &wants_help);
+    if (status != HN_OK) {
         print_error(command->name);
-        fprintf(stderr, "`hone %s --help` tells more.\n", command->name);
-        return EXIT_USAGE;
+        if (status == HN_ERR_ARGUMENT)
+            fprintf(stderr, "`hone %s --help` tells more.\n", command->name);
+        return status == HN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
     }
     if (wants_help) {
         hn_help_command(command, stdout);
         return end(command->name);
     }
-    hn_status status = command->run(args, n_operands, operands, stdout);
+    status = command->run(args, n_operands, operands, stdout);
     if (status == HN_OK)
         status = hn_map_check_end();
     else if (status != HN_ERR_CANCELLED && hn_map_check(NULL) != HN_OK)

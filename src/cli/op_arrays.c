@@ -103,9 +103,10 @@ hn_status hn_op_array_read(hn_heap *heap, const char *argument, hn_npy *out)
     return status;
 }
 
-static hn_status target_path(const char *path, int index, const char *suffix, char out[PATH_BYTES])
+static hn_status target_path(const hn_op_target *t, char out[PATH_BYTES])
 {
-    const char *end = strstr(path, ".npy");
+    const char *path = t->to.path, *suffix = t->suffix, *end = strstr(path, ".npy");
+    const int index = t->index;
     const int stem = end && !end[4] ? (int)(end - path) : (int)strlen(path);
     const int n = index >= 0 ? snprintf(out, PATH_BYTES, "%s%d.npy", path, index)
                   : suffix   ? snprintf(out, PATH_BYTES, "%.*s.%s.npy", stem, path, suffix)
@@ -114,11 +115,23 @@ static hn_status target_path(const char *path, int index, const char *suffix, ch
     return HN_OK;
 }
 
-hn_status hn_op_array_write(hn_heap *heap, const hn_tensor *t, hn_sink to, int index,
-                            const char *suffix)
+hn_status hn_op_array_try(const hn_op_target *target)
 {
-    char target[PATH_BYTES];
-    HN_TRY(target_path(to.path, index, suffix, target));
+    char path[PATH_BYTES];
+    HN_TRY(target_path(target, path));
+    return hn_sink_try((hn_sink){ path, target->to.over });
+}
+
+bool hn_op_array_same(const hn_op_target *a, const hn_op_target *b)
+{
+    char one[PATH_BYTES], other[PATH_BYTES];
+    return target_path(a, one) == HN_OK && target_path(b, other) == HN_OK && !strcmp(one, other);
+}
+
+hn_status hn_op_array_write(hn_heap *heap, const hn_tensor *t, const hn_op_target *target)
+{
+    char path[PATH_BYTES];
+    HN_TRY(target_path(target, path));
     hn_type packed = t->type;
     packed.dtype = t->type.dtype == HN_BF16 ? HN_F32 : t->type.dtype;
     hn_type_pack(&packed);
@@ -130,7 +143,7 @@ hn_status hn_op_array_write(hn_heap *heap, const hn_tensor *t, hn_sink to, int i
     hn_npy array = { .dtype = packed.dtype, .rank = packed.rank, .data = data,
                      .bytes = hn_type_bytes(&packed) };
     memcpy(array.dim, packed.dim, sizeof array.dim);
-    const hn_status status = hn_npy_write((hn_sink){ target, to.over }, &array);
+    const hn_status status = hn_npy_write((hn_sink){ path, target->to.over }, &array);
     hn_free(heap, data);
     return status;
 }

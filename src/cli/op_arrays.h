@@ -13,8 +13,16 @@ hn_status hn_op_array_read(hn_heap *heap, const char *argument, hn_npy *out);
 
 /* Writes PATH; with `index` >= 0, PATHindex.npy; with `suffix`, PATH with .suffix before .npy.
  * bf16 is written as f32, which holds it exactly. */
-hn_status hn_op_array_write(hn_heap *heap, const hn_tensor *t, hn_sink to, int index,
-                            const char *suffix);
+typedef struct hn_op_target {
+    hn_sink to;
+    int index;
+    const char *suffix;
+} hn_op_target;
+hn_status hn_op_array_write(hn_heap *heap, const hn_tensor *t, const hn_op_target *target);
+/* Before there is anything to write. */
+hn_status hn_op_array_try(const hn_op_target *target);
+/* Whether both are one file's name. */
+bool hn_op_array_same(const hn_op_target *a, const hn_op_target *b);
 
 /* "y f32[2,3]: 1 2 3 ..." */
 void hn_op_array_print(const hn_tensor *t, const char *name, int index, FILE *out);

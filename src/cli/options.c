@@ -72,6 +72,7 @@ static bool is_sink(const hn_option *o)
            o->kind == HN_OPTION_KIND_RESULT;
 }
 
+/* Others' files, which it may replace only where that is asked for. */
 static bool writes(const hn_command *command)
 {
     for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++)
@@ -132,23 +133,25 @@ static bool is_overwrite(const hn_command *command, const char *word)
     return !strcmp(word, "--overwrite") && !has(command, word + 2) && writes(command);
 }
 
-/* What may be written over stands beside every name; files that are there are refused now, not when
- * the work is done. */
+/* What may be written over stands beside every name; what cannot be written is refused now, not when the work is
+ * done. */
 static hn_status settle_sinks(const hn_command *command, bool may_overwrite, void *args, int n_operands,
                               char **operands)
 {
     bool is_any = false;
     for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++) {
+        hn_sink *sink = (hn_sink *)(void *)((char *)args + o->at);
+        if (o->kind == HN_OPTION_KIND_KEPT && sink->path)
+            HN_TRY(hn_sink_try(*sink));
         if (!is_sink(o))
             continue;
-        hn_sink *sink = (hn_sink *)(void *)((char *)args + o->at);
         if (o->kind == HN_OPTION_KIND_RESULT && o->low < n_operands)
             sink->path = operands[o->low];
         if (may_overwrite)
             sink->over = HN_OVER_OLD;
         is_any = is_any || sink->path;
-        if (sink->path && o->kind != HN_OPTION_KIND_FOLDER)
-            HN_TRY(hn_sink_check(*sink));
+        if (sink->path)
+            HN_TRY(o->kind == HN_OPTION_KIND_FOLDER ? hn_sink_try_folder(sink->path) : hn_sink_try(*sink));
     }
     HN_REQUIRE(is_any || !may_overwrite, HN_ERR_ARGUMENT, "--overwrite: no option names a file to be written");
     return HN_OK;
@@ -203,8 +206,10 @@ static hn_status store(const hn_option *o, const char *value, void *args)
     }
     case HN_OPTION_KIND_OUT:
     case HN_OPTION_KIND_FOLDER:
-        HN_REQUIRE(*value, HN_ERR_ARGUMENT, "--%s: expected a name", o->name);
-        ((hn_sink *)field)->path = value;
+    case HN_OPTION_KIND_KEPT:
+        HN_REQUIRE(*value, HN_ERR_ARGUMENT, "--%s: expected a %s's name, found none", o->name,
+                   o->kind == HN_OPTION_KIND_FOLDER ? "folder" : "file");
+        *(hn_sink *)field = o->kind == HN_OPTION_KIND_KEPT ? hn_sink_own(value) : hn_sink_new(value);
         return HN_OK;
     case HN_OPTION_KIND_GROUP:
     case HN_OPTION_KIND_RESULT:

@@ -9,19 +9,13 @@ hn_lm_session_options hn_session_args_options(const hn_session_args *args)
                                     .cache = args->cache, .keeps_all = args->keeps_all, .mapped = args->mapped };
 }
 
-hn_status hn_session_args_check(const hn_session_args *args)
-{
-    HN_REQUIRE(!args->file || *args->file, HN_ERR_ARGUMENT, "--session: expected a file's name, found none");
-    return HN_OK;
-}
-
 hn_status hn_session_args_restore(const hn_session_args *args, hn_lm_session *session)
 {
-    const bool is_there = args->file && hn_os_is_there(args->file);
-    return is_there ? hn_lm_session_load(session, args->file) : HN_OK;
+    const bool is_there = args->file.path && hn_os_is_there(args->file.path);
+    return is_there ? hn_lm_session_load(session, args->file.path) : HN_OK;
 }
 
 hn_status hn_session_args_save(const hn_session_args *args, const hn_lm_session *session)
 {
-    return args->file ? hn_lm_session_save_known(session, args->file, NULL) : HN_OK;
+    return args->file.path ? hn_lm_session_save_known(session, args->file.path, NULL) : HN_OK;
 }

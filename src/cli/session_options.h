@@ -7,7 +7,8 @@
 #include "hone/session.h"
 
 typedef struct hn_session_args {
-    const char *cache, *file;
+    const char *cache;
+    hn_sink file;
     int64_t context;
     bool keeps_all, mapped;
 } hn_session_args;
@@ -24,11 +25,9 @@ typedef struct hn_session_args {
                 "keys beyond their windows too: going back is cheap"),                         \
         HN_FLAG(type, session.mapped, "mapped",                                                \
                 "read weights where the file is mapped: starts sooner, generates slower"),     \
-        HN_TEXT(type, session.file, "session", "FILE",                                         \
+        HN_KEPT(type, session.file, "session", "FILE",                                         \
                 "take keys from there if it exists, and leave them there")
 
-/* What can be told of them before anything is opened. */
-hn_status hn_session_args_check(const hn_session_args *args);
 hn_lm_session_options hn_session_args_options(const hn_session_args *args);
 
 /* Before and after; neither does anything without a file. What does not fit is refused: nothing

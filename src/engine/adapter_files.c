@@ -22,6 +22,7 @@ hn_status hn_lm_import_adapter(hn_engine *engine, const char *peft, const char *
     hn_lm_import_options o;
     hn_ignored ignored;
     hn_pool *pool;
+    hn_sink to;
     HN_REQUIRE(engine && peft && base && out, HN_ERR_ARGUMENT,
                "hn_lm_import_adapter: expected engine, peft, base and out, found NULL");
     HN_TRY(hn_take_struct("hn_lm_import_options", options, sizeof o, &o));
@@ -29,10 +30,10 @@ hn_status hn_lm_import_adapter(hn_engine *engine, const char *peft, const char *
     hn_adapter_import_options inner = { .ignored = &ignored, .base = base, .name = o.name };
     HN_TRY(read_type(o.type, &inner.dtype));
     HN_TRY(hn_engine_check(engine));
+    HN_TRY(hn_take_sink(out, o.overwrite, &to));
     HN_TRY(hn_engine_pool(engine, &pool));
     hn_watch watch = hn_engine_watch(engine);
-    const hn_status status =
-        hn_adapter_import(&engine->heap, pool, peft, hn_take_sink(out, o.overwrite), &inner, &watch);
+    const hn_status status = hn_adapter_import(&engine->heap, pool, peft, to, &inner, &watch);
     hn_pool_free(pool);
     return status;
 }
@@ -42,10 +43,11 @@ typedef struct exporting {
     hn_lm_export_options o;
     hn_ignored ignored;
     hn_template_choice template;
+    hn_sink to;
     hn_pool *pool;
 } exporting;
 
-static hn_status begin(exporting *e, hn_engine *engine, const hn_lm_export_options *options)
+static hn_status begin(exporting *e, hn_engine *engine, const char *to, bool is_folder, const hn_lm_export_options *options)
 {
     HN_TRY(hn_take_struct("hn_lm_export_options", options, sizeof e->o, &e->o));
     HN_TRY(hn_take_ignored("hn_lm_export_options", e->o.ignored_keys, e->o.n_ignored_keys, &e->ignored));
@@ -53,6 +55,8 @@ static hn_status begin(exporting *e, hn_engine *engine, const hn_lm_export_optio
     HN_REQUIRE(e->o.base || (!e->ignored.n && !e->template.file && !e->template.name), HN_ERR_ARGUMENT,
                "hn_lm_export_options: keys to pass over and a template are of the base, and there is none");
     HN_TRY(hn_engine_check(engine));
+    e->to = hn_sink_over(to, e->o.overwrite);
+    HN_TRY(is_folder ? hn_sink_try_folder(to) : hn_sink_try(e->to));
     return hn_engine_pool(engine, &e->pool);
 }
 
@@ -63,12 +67,12 @@ hn_status hn_lm_export_peft(hn_engine *engine, const char *adapter, const char *
     exporting e;
     HN_REQUIRE(engine && adapter && folder && options, HN_ERR_ARGUMENT,
                "hn_lm_export_peft: expected engine, adapter, folder and options, found NULL");
-    HN_TRY(begin(&e, engine, options));
+    HN_TRY(begin(&e, engine, folder, true, options));
     hn_watch watch = hn_engine_watch(engine);
     const hn_status status =
         !e.o.base ? hn_fail(HN_ERR_ARGUMENT, "expected --base MODEL: what the adapter is for")
                   : hn_adapter_export(&engine->heap, e.pool, adapter, &e.ignored, e.o.base, &e.template,
-                                      hn_take_sink(folder, e.o.overwrite), e.o.is_apart != 0, &watch);
+                                      e.to, e.o.is_apart != 0, &watch);
     hn_pool_free(e.pool);
     return status;
 }
@@ -80,12 +84,12 @@ hn_status hn_lm_export_gguf(hn_engine *engine, const char *adapter, const char *
     exporting e;
     HN_REQUIRE(engine && adapter && out, HN_ERR_ARGUMENT,
                "hn_lm_export_gguf: expected engine, adapter and out, found NULL");
-    HN_TRY(begin(&e, engine, options));
+    HN_TRY(begin(&e, engine, out, false, options));
     HN_TELLS(engine);
     const hn_status status =
         e.o.is_apart ? hn_fail(HN_ERR_ARGUMENT, "--apart is for --peft")
                      : hn_adapter_export_gguf(&engine->heap, e.pool, adapter, &e.ignored, e.o.base, &e.template,
-                                              hn_take_sink(out, e.o.overwrite));
+                                              e.to);
     hn_pool_free(e.pool);
     return hn_work_done(status, out);
 }

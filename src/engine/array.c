@@ -27,7 +27,7 @@ hn_status hn_array_write(const char *path, int32_t overwrite, const char *type, 
                    HN_ERR_SHAPE, "hn_array_write: dimension %d is %lld", i, (long long)dim[i]);
         array.bytes *= (size_t)dim[i];
     }
-    return hn_npy_write(hn_take_sink(path, overwrite), &array);
+    return hn_npy_write(hn_sink_over(path, overwrite), &array);
 }
 
 hn_status hn_array_read(hn_array **out, hn_engine *engine, const char *path)

@@ -48,14 +48,16 @@ hn_status hn_lm_perplexity_of(hn_lm *lm, const int32_t *ids, size_t n, const hn_
     HN_ENTER();
     HN_GIVES(hn_lm_perplexity, out, to, size);
     hn_lm_perplexity_options o;
+    hn_sink save;
     hn_perplexity found;
     HN_REQUIRE(to, HN_ERR_ARGUMENT, "hn_lm_perplexity_of: out is NULL");
     HN_TRY(check_ids("hn_lm_perplexity_of", lm, ids, n));
     HN_TRY(hn_lm_want_words(lm));
     HN_TRY(hn_take_struct("hn_lm_perplexity_options", options, sizeof o, &o));
     HN_TRY(check_chunks("hn_lm_perplexity_options", lm, &o.chunk, o.max_chunks, 4));
+    HN_TRY(hn_take_sink(o.save, o.overwrite, &save));
     hn_perplexity_options inner = { .chunk = o.chunk, .max_chunks = o.max_chunks, .bos = bos_of(lm),
-                                    .save = hn_take_sink(o.save, o.overwrite), .against = o.against,
+                                    .save = save, .against = o.against,
                                     .adapters = &lm->adapters, .progress = hn_engine_tell,
                                     .progress_context = lm->engine };
     HN_TRY(hn_session_cache_parse(o.cache, &inner.cache));
@@ -107,14 +109,16 @@ hn_status hn_lm_write_imatrix(hn_lm *lm, const int32_t *ids, size_t n, const cha
 {
     HN_ENTER();
     hn_lm_imatrix_options o;
+    hn_sink to;
     HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_lm_write_imatrix: out is NULL");
     HN_TRY(check_ids("hn_lm_write_imatrix", lm, ids, n));
     HN_TRY(hn_lm_want_words(lm));
     HN_TRY(hn_take_struct("hn_lm_imatrix_options", options, sizeof o, &o));
     HN_TRY(check_chunks("hn_lm_imatrix_options", lm, &o.chunk, o.max_chunks, 2));
     HN_REQUIRE(!lm->adapters.n, HN_ERR_UNSUPPORTED, "%s: activations with adapters: expected the model alone", lm->path);
+    HN_TRY(hn_take_sink(out, o.overwrite, &to));
     const hn_imatrix_options inner = { .chunk = o.chunk, .max_chunks = o.max_chunks, .bos = bos_of(lm),
                                        .dataset = o.dataset ? o.dataset : "", .progress = hn_engine_tell,
                                        .progress_context = lm->engine };
-    return hn_imatrix_write(&lm->engine->heap, lm->model, lm->run, ids, n, hn_take_sink(out, o.overwrite), &inner);
+    return hn_imatrix_write(&lm->engine->heap, lm->model, lm->run, ids, n, to, &inner);
 }

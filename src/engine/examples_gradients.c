@@ -28,11 +28,13 @@ static hn_status tell_one(const hn_gradients *g, int i, const hn_examples_gradie
 static hn_status use(hn_examples *e, const hn_examples_gradients_options *o, hn_gradients *g,
                      const hn_gradients_options *inner, hn_examples_gradients *out)
 {
+    hn_sink to;
+    HN_TRY(hn_take_sink(o->out, o->overwrite, &to));
     HN_TRY(hn_examples_want_model(e));
     HN_TRY(hn_work_tell(1, 2, "gradients"));
     HN_TRY(hn_gradients_compute(g, &e->in, inner));
     if (o->out)
-        HN_TRY(hn_gradients_write(g, hn_take_sink(o->out, o->overwrite)));
+        HN_TRY(hn_gradients_write(g, to));
     for (int i = 0; i < g->tuning->n_tensors && o->on_gradient; i++)
         HN_TRY(tell_one(g, i, o));
     *out = (hn_examples_gradients){ .loss = g->learned.loss, .norm = g->learned.grad_norm, .weight = g->batch.weight,

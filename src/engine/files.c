@@ -13,6 +13,7 @@ hn_status hn_lm_convert(hn_engine *engine, const char *dir, const char *out, con
     hn_lm_convert_options o;
     hn_ignored ignored;
     hn_pool *pool;
+    hn_sink to;
     HN_REQUIRE(engine && dir && out, HN_ERR_ARGUMENT, "hn_lm_convert: expected engine, dir and out, found NULL");
     HN_TRY(hn_take_struct("hn_lm_convert_options", options, sizeof o, &o));
     HN_TRY(hn_take_ignored("hn_lm_convert_options", o.ignored_keys, o.n_ignored_keys, &ignored));
@@ -20,9 +21,10 @@ hn_status hn_lm_convert(hn_engine *engine, const char *dir, const char *out, con
     if (o.type)
         HN_TRY(hn_recipe_named(o.type, &inner.recipe));
     HN_TRY(hn_engine_check(engine));
+    HN_TRY(hn_take_sink(out, o.overwrite, &to));
     HN_TRY(hn_engine_pool(engine, &pool));
     hn_watch watch = hn_engine_watch(engine);
-    const hn_status status = hn_convert(&engine->heap, pool, dir, hn_take_sink(out, o.overwrite), &inner, &watch);
+    const hn_status status = hn_convert(&engine->heap, pool, dir, to, &inner, &watch);
     hn_pool_free(pool);
     return status;
 }
@@ -96,6 +98,8 @@ static hn_status quantize(quantizing *q, const char *recipe)
 {
     hn_heap *heap = &q->engine->heap;
     hn_pool *pool;
+    hn_sink to;
+    HN_TRY(hn_take_sink(q->out, q->o.overwrite, &to));
     if (q->o.imatrix)
         HN_TRY(hn_importance_open(heap, q->o.imatrix, &q->importance));
     HN_TRY(hn_recipe_named(recipe, &q->inner.recipe));
@@ -106,7 +110,7 @@ static hn_status quantize(quantizing *q, const char *recipe)
     HN_TRY(hn_engine_pool(q->engine, &pool));
     hn_watch watch = hn_engine_watch(q->engine);
     const hn_status status =
-        hn_quantize(heap, pool, q->in, hn_take_sink(q->out, q->o.overwrite), &q->inner, &watch);
+        hn_quantize(heap, pool, q->in, to, &q->inner, &watch);
     hn_pool_free(pool);
     return status;
 }

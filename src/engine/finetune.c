@@ -89,6 +89,7 @@ static hn_status with_run(hn_engine *engine, const hn_finetune_spec *s, bool nee
     const bool is_told = needs_folder && s->resume && !s->model;
     HN_REQUIRE(s->out || !needs_folder, HN_ERR_ARGUMENT,
                "hn_finetune_spec.out: expected a folder, found NULL");
+    HN_TRY(needs_folder ? hn_sink_try_folder(s->out) : HN_OK);
     HN_TRY(check_spec(s, is_told));
     hn_run_file *file = hn_alloc(&engine->heap, HN_TAG_TEXT, sizeof *file);
     hn_run_told *told = hn_alloc(&engine->heap, HN_TAG_TEXT, sizeof *told);

@@ -66,13 +66,15 @@ static hn_status make(making *m, const char *out)
 {
     hn_heap *heap = &m->engine->heap;
     hn_pool *pool;
+    hn_sink to;
+    HN_TRY(hn_take_sink(out, m->o.overwrite, &to));
     HN_TRY(choose_numbers(m));
     HN_TRY(hn_take_keep(heap, "hn_lm_make_options", m->o.keep, m->o.n_keep, &m->keep));
     m->inner.keep = m->keep;
     m->inner.n_keep = m->o.n_keep;
     HN_TRY(hn_engine_pool(m->engine, &pool));
     hn_watch watch = hn_engine_watch(m->engine);
-    const hn_status status = hn_random_model(heap, pool, hn_take_sink(out, m->o.overwrite), &m->inner, &watch);
+    const hn_status status = hn_random_model(heap, pool, to, &m->inner, &watch);
     hn_pool_free(pool);
     return status;
 }

@@ -98,12 +98,14 @@ hn_status hn_lm_make_tokenizer(hn_engine *engine, const char *const *texts, int3
 {
     HN_ENTER();
     hn_lm_tokenizer_options o;
+    hn_sink to;
     hn_bpe_trainer *trainer;
     uint32_t n_made = 0;
     HN_REQUIRE(engine && texts && n_texts > 0 && out, HN_ERR_ARGUMENT,
                "hn_lm_make_tokenizer: expected engine, texts and out, found NULL or none");
     HN_TRY(take_options(options, &o));
     HN_TRY(hn_engine_check(engine));
+    HN_TRY(hn_take_sink(out, o.overwrite, &to));
     HN_TELLS(engine);
     hn_heap *heap = &engine->heap;
     HN_TRY(hn_bpe_trainer_new(heap, &trainer));
@@ -119,7 +121,7 @@ hn_status hn_lm_make_tokenizer(hn_engine *engine, const char *const *texts, int3
         status = hn_bpe_trainer_run(trainer, (uint32_t)o.tokens - N_SPECIAL, &n_made);
     hn_work_part_end(&merging, status);
     if (status == HN_OK)
-        status = write_file(heap, trainer, n_made, hn_take_sink(out, o.overwrite));
+        status = write_file(heap, trainer, n_made, to);
     if (status == HN_OK && n_tokens)
         *n_tokens = (int64_t)n_made + N_SPECIAL;
     hn_bpe_trainer_free(trainer);

@@ -203,6 +203,8 @@ static hn_status open_input(merging *m)
 static hn_status run(merging *m, hn_lm_merge_report *report)
 {
     hn_watch watch = hn_engine_watch(m->engine);
+    hn_sink to;
+    HN_TRY(hn_take_sink(m->out, m->o.overwrite, &to));
     HN_TRY(open_input(m));
     HN_TRY(read_type(m));
     HN_TRY(reserve(report, m->opened));
@@ -211,7 +213,7 @@ static hn_status run(merging *m, hn_lm_merge_report *report)
                                           .chunk = longest > 1 && longest < CHUNK ? longest : CHUNK,
                                           .n = m->held.encoding.n < MOST_TOKENS ? m->held.encoding.n : MOST_TOKENS };
     return hn_merge(&m->engine->heap, m->pool, m->run, m->opened, &m->adapters,
-                    hn_take_sink(m->out, m->o.overwrite), &m->inner, &watch, &report->inner);
+                    to, &m->inner, &watch, &report->inner);
 }
 
 static void close_all(merging *m)

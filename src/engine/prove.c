@@ -172,7 +172,7 @@ hn_status hn_certificate_write(const hn_certificate *c, const char *path, int32_
     hn_status status = say(c, &text);
     const hn_span span = { text.text, text.length };
     if (status == HN_OK)
-        status = hn_file_write(hn_take_sink(path, overwrite), &span, 1);
+        status = hn_file_write(hn_sink_over(path, overwrite), &span, 1);
     hn_str_free(&text);
     return status;
 }

@@ -199,7 +199,7 @@ static void check_place(action *run)
 {
     static const struct {
         const char *path, *words;
-    } places[] = { { "/nowhere-at-all/x.gguf", "/nowhere-at-all/x.gguf: No such file" },
+    } places[] = { { "/nowhere-at-all/x.gguf", "/nowhere-at-all/x.gguf: no file can be made in /nowhere-at-all/: No such file" },
                    { "/dev/full", "/dev/full: not a regular file" },
                    { "/tmp", "/tmp: not a regular file" } };
     hn_heap heap;

@@ -1,6 +1,6 @@
 /* What an option takes beside it, of every command: each rule is about options that the command has; without its partner, or
  * beside the one it excludes, an option is refused by a sentence that names both; otherwise it parses. What a run file says is
- * held to none of it. */
+ * held to none of it. And what a command would write where no file can be made is refused by every one. */
 #include "cli/command.h"
 #include "tests/harness/check.h"
 
@@ -61,6 +61,11 @@ static void add_needs(line *l, const char *plain, const hn_option_rule *except)
     }
 }
 
+static bool is_written(const hn_option *o)
+{
+    return o->kind == HN_OPTION_KIND_OUT || o->kind == HN_OPTION_KIND_FOLDER || o->kind == HN_OPTION_KIND_KEPT;
+}
+
 /* An option with a value that its table takes. */
 static void add_alone(line *l, const char *text)
 {
@@ -74,7 +79,7 @@ static void add_alone(line *l, const char *text)
     if (o.kind == HN_OPTION_KIND_INT)
         snprintf(value, sizeof value, "%lld", (long long)(o.low > 1 ? o.low : o.high < 1 ? o.high : 1));
     else if (o.kind != HN_OPTION_KIND_REAL)
-        snprintf(value, sizeof value, "no/such/file");
+        snprintf(value, sizeof value, is_written(&o) ? "nosuchfile" : "no/such/file");
     if (strchr(text, '=') || o.kind == HN_OPTION_KIND_FLAG)
         snprintf(l->at[l->n++], ROOM, "--%s", text);
     else
@@ -101,11 +106,12 @@ static void add(line *l, const char *text)
         add_alone(l, "out");
 }
 
+static char operand[ROOM] = "nosuchfile"; /* each one that is needed */
+
 /* `n_told`: of the words, those that stand for a run file's. */
 static hn_status parse(const line *l, int n_told)
 {
     _Alignas(16) static char args[HN_MAX_ARGS_BYTES];
-    static char operand[] = "no/such/file";
     char *words[MOST + HN_MAX_OPERANDS], *operands[HN_MAX_OPERANDS];
     int n = 0, n_operands;
     bool wants_help;
@@ -201,17 +207,42 @@ static int check_once(const hn_command *c)
     return n;
 }
 
+/* What is written where there is no folder, as an option and as an operand. */
+static int check_unwritable(const hn_command *c)
+{
+    static line l;
+    int n = 0;
+    for (const hn_option *o = c->options; o && o->kind != HN_OPTION_KIND_END; o++) {
+        l = (line){ .command = c };
+        if (is_written(o)) {
+            add(&l, o->name);
+            CHECK_OK(parse(&l, 0));
+            snprintf(l.at[0], ROOM, "--%s=no/such/file", o->name);
+        } else if (o->kind == HN_OPTION_KIND_RESULT) {
+            snprintf(operand, sizeof operand, "no/such/file");
+        } else {
+            continue;
+        }
+        CHECK_FAILS(parse(&l, 0), HN_ERR_IO, "no/such/file: no file can be made in no/such/");
+        snprintf(operand, sizeof operand, "nosuchfile");
+        n++;
+    }
+    return n;
+}
+
 int main(int argc, char **argv)
 {
-    int n = 0, n_options = 0;
+    int n = 0, n_options = 0, n_written = 0;
     check_open(argc, argv);
     for (int i = 0; hn_commands[i]; i++) {
         check_group(hn_commands[i]->name);
         n += check_command(hn_commands[i]);
         n_options += check_once(hn_commands[i]);
+        n_written += check_unwritable(hn_commands[i]);
     }
     check_group(NULL);
     CHECK_THAT(n_options > 400, "%d options of all commands", n_options);
+    CHECK_THAT(n_written > 20, "%d options and operands that are written", n_written);
     CHECK_THAT(n > 20, "%d rules of all commands", n);
     return check_close();
 }
