@@ -63,6 +63,17 @@ hn_status hn_lock_file_take(hn_lock_file *lock, const char *path)
     return HN_OK;
 }
 
+hn_status hn_lock_file_check(const hn_lock_file *lock, const char *path)
+{
+    hn_os_file held, there;
+    HN_REQUIRE(lock->file && hn_os_about_open(lock->file - 1, &held), HN_ERR_IO, "%s: it is not held", path);
+    const bool is_there = hn_os_about_link(path, &there);
+    HN_REQUIRE(is_there && there.device == held.device && there.inode == held.inode, HN_ERR_BUSY,
+               "%s: expected the lock that is held, found %s: the folder was moved or emptied, and nothing more is written there",
+               path, is_there ? "another" : "none");
+    return HN_OK;
+}
+
 void hn_lock_file_release(hn_lock_file *lock)
 {
     if (lock->file)

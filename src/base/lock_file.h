@@ -11,6 +11,8 @@ typedef struct hn_lock_file {
 
 /* HN_ERR_BUSY names the holder. Taking it again is nothing. */
 hn_status hn_lock_file_take(hn_lock_file *lock, const char *path);
+/* That it is still what `path` names: who moved the folder, or removed the file, let others take another there. */
+hn_status hn_lock_file_check(const hn_lock_file *lock, const char *path);
 void hn_lock_file_release(hn_lock_file *lock); /* takes an empty one */
 
 #endif

@@ -232,6 +232,13 @@ static void end_training(hn_finetune_run *r)
     heap->limit_bytes = limit;
 }
 
+static hn_status check_folder(const hn_finetune_run *r)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/lock", r->o.out);
+    return hn_lock_file_check(&r->folder, path);
+}
+
 static hn_status report(hn_finetune_run *r, hn_finetune_page *page)
 {
     const hn_train_input *in = &r->examples->in;
@@ -264,5 +271,6 @@ hn_status hn_finetune_run_report(hn_finetune_run *r, hn_finetune_page *to, size_
     HN_REQUIRE(to, HN_ERR_ARGUMENT, "hn_finetune_run_report: expected a page, found NULL");
     HN_TRY(check_turn(r, "hn_finetune_run_report", r && r->is_finished && r->inner));
     end_training(r);
+    HN_TRY(check_folder(r));
     return report(r, page);
 }

@@ -50,6 +50,6 @@ hn_status hn_seal_check(const void *file, size_t bytes, const char *digits)
     hn_sha256_end(&sha, digest);
     hn_sha256_text(digest, text);
     HN_REQUIRE(!memcmp(text, digits, DIGITS), HN_ERR_FORMAT,
-               "the SHA-256 of its bytes is %.16s..., it says %.16s...: the file was altered", text, digits);
+               "the SHA-256 of its bytes is %s, it says %.64s: the file was altered", text, digits);
     return HN_OK;
 }

@@ -251,6 +251,7 @@ static hn_status save(hn_train_run *r, const hn_train_watch *watch, bool is_best
     int64_t *steps = NULL;
     size_t n = 0;
     HN_WORK_INSISTS(); /* a run that is ended is saved */
+    HN_TRY(hn_run_holds_folder(r));
     HN_TRY(hn_run_basis_unchanged(&r->basis, r->on.dataset));
     if (is_best) {
         hn_run_path(r, "best.ckpt", path);

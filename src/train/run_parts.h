@@ -73,6 +73,7 @@ hn_status hn_run_checkpoints(const hn_train_run *run, int64_t **steps, size_t *n
 
 /* Makes the folder, and takes it: HN_ERR_BUSY if another process works there. */
 hn_status hn_run_take_folder(hn_train_run *run);
+hn_status hn_run_holds_folder(const hn_train_run *run); /* still, under its name */
 /* What it was told, in its folder; a file of this name that somebody wrote stays. */
 bool hn_run_is_told(const hn_train_run *run);
 hn_status hn_run_write_told(hn_train_run *run);

@@ -1,6 +1,7 @@
 /* What a run leaves: its files, and the contract that an adapter is.
  *
- *     lock             held from run_take_folder on: this process alone writes here
+ *     lock             held from run_take_folder on: this process alone writes here. Looked at before anything is written or
+ *                      removed by name: where the folder was moved, the same names may be another run's
  *     run.toml         what it was told; with it and metrics.jsonl alone a run has only begun, and nothing is lost by another
  *     metrics.jsonl    a line a step; the page and the verdict are made of it
  *     step-N.ckpt      all that a later step depends on: the newest is where --resume goes on. best.ckpt beside them
@@ -112,6 +113,13 @@ hn_status hn_run_take_folder(hn_train_run *r)
                strerror(errno));
     hn_run_path(r, "lock", path);
     return hn_lock_file_take(&r->lock, path);
+}
+
+hn_status hn_run_holds_folder(const hn_train_run *r)
+{
+    char path[HN_RUN_PATH];
+    hn_run_path(r, "lock", path);
+    return hn_lock_file_check(&r->lock, path);
 }
 
 /* Everything that a run leaves but its lock and what is numbered by steps; the first is what others take
@@ -473,9 +481,11 @@ static hn_status write_result(hn_train_run *r, char path[HN_RUN_PATH])
 hn_status hn_train_run_finish(hn_train_run *r, char path[HN_RUN_PATH], char digest[65])
 {
     hn_run_release(r); /* what follows needs its place */
+    HN_TRY(hn_run_holds_folder(r));
     HN_TRY(hn_run_basis_unchanged(&r->basis, r->on.dataset));
     HN_TRY(write_result(r, path));
     hn_status status = write_checkpoints(r);
+    HN_TRY(hn_run_holds_folder(r));
     if (status == HN_OK)
         status = hn_run_basis_unchanged(&r->basis, r->on.dataset); /* its self-test was made of the base too */
     if (status != HN_OK) {

@@ -58,7 +58,7 @@ rslora = 1|true or false, found '1'
 rslora = []|a value, found an empty array
 rslora = [true, false]|one value, found several
 D
-shows '^trained' "$hone" train d.gguf --data c.jsonl --steps 4 --dry-run --out odd.toml
+shows '^trained' "$hone" train d.gguf --data c.jsonl --steps 4 --dry-run --out nosuch.toml
 
 # Each checkpoint as an adapter: its numbers are those of a run that ended there, and its contract holds; so too after a run that was
 # stopped at its end and goes on; and none of an earlier run stays.

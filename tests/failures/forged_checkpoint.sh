@@ -26,6 +26,11 @@ forge '"best_step":"-1"' '"best_step":"+1"'
 forge '"kind":"hone checkpoint 2"' '"kind":"hone checkpoint 1"' .
 forge '"kind":"hone checkpoint 2"' '"kind":"hone checkpoint 3"' 'expected a hone checkpoint 1 or 2'
 forge '"digest":"[0-9a-f]' '"digest":"x' 'altered|not one'
+# Of a digest that was altered itself, both are told as far as they differ.
+seal=$(grep -a -o '"digest":"[0-9a-f]*' kept | tail -c 65)
+forge "\"digest\":\"\($(printf %.63s "$seal")\)." '"digest":"\1'$(printf %s "$seal" | tail -c 1 | tr 0-9a-f 1-9a-f0) altered
+grep -Eq "is $seal, it says" err || { cat err; fail "the digest of its bytes is not told"; }
+! grep -q "it says $seal" err || { cat err; fail "the digest that it says is told as the other"; }
 cp kept $last
 # What is another is named, with both values.
 rank=3

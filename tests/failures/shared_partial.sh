@@ -56,4 +56,33 @@ wait $job 2>/dev/null
 [ -s r/lock ] || fail "there is no stale lock to see"
 quietly train --steps 6 --save-every 3 --overwrite
 is "lines of steps" 6 "$(grep -c '"loss"' r/metrics.jsonl)"
+
+# A folder that is moved while a run works there is its own no more: what is begun under its name is another's.
+moves() { # the first is stopped in the middle, and the second has ended when it goes on
+    rm -rf r moved
+    train --steps 2000 --save-every 50 >out.1 2>err.1 &
+    job=$!
+    until_there $job [ -s r/metrics.jsonl ]
+    kill -STOP $job 2>/dev/null
+    mv r moved
+    quietly train --steps 6 --seed 2 --save-every 2
+    before=$(cat r/adapter.gguf r/step-*.ckpt r/metrics.jsonl r/report.html r/run.toml | sha256sum)
+    kill -CONT $job
+    wait $job
+    is "the status of one whose folder was moved" 1 $?
+    grep -q "r/lock: expected the lock that is held, found another" err.1 || { cat err.1; fail "the lock is not named"; }
+    is "what another run left" "$before" "$(cat r/adapter.gguf r/step-*.ckpt r/metrics.jsonl r/report.html r/run.toml | sha256sum)"
+}
+moves
+rm -rf r
+train --steps 2000 --save-every 50 >out.1 2>err.1 &
+job=$!
+until_there $job [ -s r/metrics.jsonl ]
+kill -STOP $job
+rm r/lock
+kill -CONT $job
+wait $job
+is "the status of one whose lock was removed" 1 $?
+grep -q "r/lock: expected the lock that is held, found none" err.1 || { cat err.1; fail "the lock is not named"; }
+[ ! -e r/adapter.gguf ] || fail "it left a result all the same"
 passed
