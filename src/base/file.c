@@ -5,6 +5,7 @@
 
 #include "base/map_file.h"
 #include "base/os/files.h"
+#include "base/utf8.h"
 #include "base/work.h"
 
 #include <errno.h>
@@ -68,6 +69,21 @@ hn_status hn_file_read(hn_heap *heap, const char *path, size_t limit, void **out
     HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
     const hn_status status = read_open(heap, file, path, limit, out, bytes);
     hn_os_close(file);
+    return status;
+}
+
+hn_status hn_file_read_text(hn_heap *heap, const char *path, size_t limit, void **out, size_t *bytes)
+{
+    HN_TRY(hn_file_read(heap, path, limit, out, bytes));
+    const unsigned char *text = *out;
+    const size_t whole = hn_utf8_whole(*out, *bytes);
+    if (whole == *bytes)
+        return HN_OK;
+    const hn_status status =
+        hn_fail(HN_ERR_FORMAT, "%s: expected text in UTF-8, found byte 0x%02x at %zu", path, text[whole], whole);
+    hn_free(heap, *out);
+    *out = NULL;
+    *bytes = 0;
     return status;
 }
 

@@ -15,6 +15,9 @@ typedef struct hn_span {
     size_t bytes;
 } hn_span;
 
+/* The same, of a text: HN_ERR_FORMAT too where it is no UTF-8, which says at which byte. */
+hn_status hn_file_read_text(hn_heap *heap, const char *path, size_t limit, void **out, size_t *bytes);
+
 /* Writes the spans one after the other, as base/out_file.h has it: the old file, or the whole new one. */
 hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans);
 /* The writer's own, which nobody but this user reads: at no time, also not before it has its name. */

@@ -25,6 +25,15 @@ static inline size_t hn_utf8_length(const char *text, size_t bytes)
     return n;
 }
 
+/* Bytes from the beginning that are whole characters: all of a text, or where it is none. */
+static inline size_t hn_utf8_whole(const char *text, size_t bytes)
+{
+    size_t at = 0;
+    for (size_t n; (n = hn_utf8_length(text + at, bytes - at)) > 0;)
+        at += n;
+    return at;
+}
+
 /* Writes the character to `out`, without a NUL; returns its bytes. `code` is a scalar value. */
 static inline size_t hn_utf8_put(uint32_t code, char out[4])
 {

@@ -58,7 +58,7 @@ hn_status hn_ids_of_file(const hn_lm *lm, hn_heap *heap, const char *path, hn_id
     const hn_lm_encode_options plain = { .size = sizeof plain, .no_bos = 1, .no_eos = 1 };
     void *text;
     size_t bytes;
-    HN_TRY(hn_file_read(heap, path, MOST_BYTES, &text, &bytes));
+    HN_TRY(hn_file_read_text(heap, path, MOST_BYTES, &text, &bytes));
     const hn_status status = hn_ids_of(lm, heap, text, bytes, &plain, out);
     hn_free(heap, text);
     return status;

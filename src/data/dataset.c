@@ -112,12 +112,9 @@ hn_status hn_dataset_fail_at(const hn_dataset *d, uint64_t i, hn_status status)
 
 static hn_status check_utf8(hn_span text)
 {
-    const char *at = text.data;
-    for (size_t i = 0, n; i < text.bytes; i += n) {
-        n = hn_utf8_length(at + i, text.bytes - i);
-        HN_REQUIRE(n, HN_ERR_FORMAT, "expected text in UTF-8, found byte 0x%02x",
-                   (unsigned char)at[i]);
-    }
+    const char *bytes = text.data;
+    const size_t whole = hn_utf8_whole(bytes, text.bytes);
+    HN_REQUIRE(whole == text.bytes, HN_ERR_FORMAT, "expected text in UTF-8, found byte 0x%02x", (unsigned char)bytes[whole]);
     return HN_OK;
 }
 

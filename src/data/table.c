@@ -98,11 +98,9 @@ static bool next_cell(hn_span record, char separator, size_t *at, hn_str *out)
 static hn_status check_cell(const char *name, const hn_str *cell)
 {
     HN_TRY(hn_str_status(cell));
-    for (size_t i = 0, n; i < cell->length; i += n) {
-        n = hn_utf8_length(cell->text + i, cell->length - i);
-        HN_REQUIRE(n, HN_ERR_FORMAT, "column %s: expected UTF-8, found byte 0x%02x", name,
-                   (unsigned char)cell->text[i]);
-    }
+    const size_t whole = hn_utf8_whole(cell->text, cell->length);
+    HN_REQUIRE(whole == cell->length, HN_ERR_FORMAT, "column %s: expected UTF-8, found byte 0x%02x", name,
+               (unsigned char)cell->text[whole]);
     return HN_OK;
 }
 

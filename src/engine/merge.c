@@ -41,7 +41,7 @@ static hn_status read_held(hn_heap *heap, const char *model, const char *path, h
     HN_TRY(hn_open_tokenizer(heap, model, &tok));
     hn_status status = HN_OK;
     if (path) {
-        status = hn_file_read(heap, path, MOST_BYTES, &own, &bytes);
+        status = hn_file_read_text(heap, path, MOST_BYTES, &own, &bytes);
         text = own;
     }
     if (status == HN_OK)

@@ -49,8 +49,10 @@ static hn_estimate mean_of(const sums *s)
     return m;
 }
 
-static void compare(judge *j, const float *logits, double sum, int64_t best, const float *other)
+/* `row`: of the saved logits. */
+static hn_status compare(judge *j, const float *logits, double sum, int64_t best, int64_t row)
 {
+    const float *other = j->other + row * j->vocab;
     int64_t other_best;
     const double other_sum = hn_log_sum(other, j->vocab, &other_best);
     double divergence = 0;
@@ -58,8 +60,10 @@ static void compare(judge *j, const float *logits, double sum, int64_t best, con
         const double p = (double)other[i] - other_sum, q = (double)logits[i] - sum;
         divergence += hn_math_exp(p) * (p - q);
     }
+    HN_REQUIRE(isfinite(divergence), HN_ERR_NUMERIC, "%s: its logits of row %lld are not finite", j->o->against, (long long)row);
     add(&j->divergence, divergence);
     add(&j->agreement, other_best == best);
+    return HN_OK;
 }
 
 /* Row t of a chunk foretells its token t + 1. */
@@ -78,7 +82,7 @@ static hn_status judge_chunk(judge *j, int64_t chunk)
                    (long long)chunk, (long long)(j->first + i));
         add(&j->loss, sum - (double)row[next]);
         if (j->other)
-            compare(j, row, sum, best, j->other + (chunk * n + i) * j->vocab);
+            HN_TRY(compare(j, row, sum, best, chunk * n + i));
     }
     const size_t bytes = (size_t)(n * j->vocab) * sizeof *logits;
     return j->writer ? hn_weights_writer_put(j->writer, 0, (uint64_t)chunk * bytes,

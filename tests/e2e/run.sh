@@ -177,6 +177,17 @@ refuses 1 "it says nothing of its chunks" "$hone" perplexity new.gguf text --chu
 gets /dev/null "$hone" perplexity $models/llama text --chunk 64 --save llama.safetensors
 refuses 1 "" "$hone" perplexity new.gguf text --chunk 64 --against llama.safetensors
 refuses 2 "" "$hone" perplexity new.gguf prompt --chunk 512
+cp one.safetensors nan.safetensors
+printf '\377\377\377\177' | dd of=nan.safetensors bs=1 seek=$((8 + $(od -An -tu8 -N8 one.safetensors))) conv=notrunc 2>/dev/null
+refuses 1 "nan.safetensors: its logits of row 0 are not finite" "$hone" perplexity new.gguf text --chunk 64 --against nan.safetensors
+# What is no text: of any other file a figure was given as well.
+{ cat text; printf 'caf\351\n'; cat text; } >latin
+for command in "perplexity new.gguf latin --chunk 64" "imatrix new.gguf latin --chunk 64 --out x.out" "perplexity new.gguf copy.gguf --chunk 64"; do
+    refuses 1 "expected text in UTF-8, found byte 0x" "$hone" $command
+    [ ! -e x.out ] || fail "$command: x.out is there"
+done
+{ cat text; printf 'a\000b'; cat text; } >null
+gets /dev/null "$hone" perplexity new.gguf null --chunk 64
 
 gets /dev/null "$hone" imatrix --overwrite new.gguf text --chunk 64 --out one.gguf --threads 1
 gets /dev/null "$hone" imatrix --overwrite copy.gguf text --chunk 64 --out three.gguf --threads 3
