@@ -351,6 +351,39 @@ static hn_status check_rules(const said *s)
     return HN_OK;
 }
 
+/* Takes back what a setting was told. */
+static void forget(const hn_command *command, const char *name, size_t bytes, void *args)
+{
+    hn_option o;
+    if (!find(command, name, bytes, &o) || !o.setting)
+        return;
+    hn_settings *told = (hn_settings *)(void *)((char *)args + o.at);
+    int n = 0;
+    for (int i = 0; i < told->n; i++)
+        if (told->at[i].of != o.setting)
+            told->at[n++] = told->at[i];
+    told->n = n;
+}
+
+/* What is typed comes after a run file, and so instead of what a rule does not let stand beside it there. */
+static void forget_replaced(const said *s, void *args)
+{
+    for (const hn_option_rule *r = s->first ? s->command->rules : NULL; r && r->options; r++)
+        for (const char *at = r->options; *at && r->kind == HN_NOT_WITH;) {
+            const size_t n = strcspn(at, "|");
+            const bool is_typed = is_given(s, s->first, at, n);
+            for (const char *other = r->others; *other;) {
+                const size_t bytes = strcspn(other, "|");
+                if (is_typed)
+                    forget(s->command, other, strcspn(other, "|=!"), args);
+                else if (is_given(s, s->first, other, bytes))
+                    forget(s->command, at, strcspn(at, "|=!"), args);
+                other += bytes + (other[bytes] == '|');
+            }
+            at += n + (at[n] == '|');
+        }
+}
+
 /* One that was typed before: its value there would change nothing. What a run file says may be typed anew. */
 static hn_status check_once(const said *s, const hn_option *option)
 {
@@ -398,7 +431,9 @@ hn_status hn_options_parse(const hn_command *command, int n_told, int argc, char
                command->operands);
     HN_REQUIRE(*n_operands <= command->max_operands, HN_ERR_ARGUMENT, "'%s' is one operand too many",
                operands[command->max_operands]);
-    HN_TRY(check_rules(&(said){ command, n_told, argc, argv }));
+    const said all = { command, n_told, argc, argv };
+    HN_TRY(check_rules(&all));
+    forget_replaced(&all, args);
     return settle_sinks(command, may_overwrite, args, *n_operands, operands);
 }
 

@@ -222,6 +222,33 @@ static void say_too_long(const hn_preflight *r, const hn_dataset *d, char out[25
              is_context && !is_reach ? ", allow trains them whole" : "");
 }
 
+/* Examples that are held out, of files that are for that alone, or of the others. */
+static uint64_t held_of(const hn_dataset *d, const hn_dataset_file *file)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < file->source.n; i++)
+        n += d->fates[file->first + i] == HN_FATE_HELD;
+    return n;
+}
+
+/* Where none of what was to be held out is there, examples to train would be judged in its place, or nothing. */
+static hn_status check_held(const hn_dataset *d)
+{
+    uint64_t n_hashed = 0, n_others = 0;
+    for (int k = 0; k < d->n_files; k++) {
+        const hn_dataset_file *file = &d->files[k];
+        const uint64_t n = held_of(d, file);
+        HN_REQUIRE(n || !file->is_held, HN_ERR_ARGUMENT, "--held %s: expected examples to evaluate on, found none: %llu dropped",
+                   file->source.path, (unsigned long long)file->source.n);
+        n_hashed += file->is_held ? 0 : n;
+        n_others += file->is_held ? 0 : file->source.n;
+    }
+    HN_REQUIRE(n_hashed || !(d->held_fraction > 0), HN_ERR_ARGUMENT,
+               "%s: --held-fraction %g holds out none of %llu examples: expected a greater share, or --held FILE",
+               d->files[0].source.path, d->held_fraction, (unsigned long long)n_others);
+    return HN_OK;
+}
+
 hn_status hn_preflight_verdict(const hn_preflight *r, const hn_dataset *d)
 {
     static const hn_preflight_count none = { 0 };
@@ -260,5 +287,5 @@ hn_status hn_preflight_verdict(const hn_preflight *r, const hn_dataset *d)
                "%s: expected examples to train, found none: %llu held out, %llu dropped",
                d->files[0].source.path, (unsigned long long)r->n_held,
                (unsigned long long)r->n_dropped);
-    return HN_OK;
+    return check_held(d);
 }

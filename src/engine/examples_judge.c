@@ -65,22 +65,24 @@ static hn_status add_batch(judge *j)
     return status;
 }
 
-static int64_t n_judged(const judge *j, hn_fate wanted)
+static hn_status count_judged(const judge *j, hn_fate wanted, int64_t *out)
 {
     const hn_dataset *d = j->examples->in.data.dataset;
     int64_t n = 0;
     for (uint64_t i = 0; i < d->n; i++)
         n += d->fates[i] == wanted;
-    return j->o.most && j->o.most < n ? j->o.most : n;
+    HN_REQUIRE(j->o.most <= n, HN_ERR_ARGUMENT, "--examples %lld: there are %lld", (long long)j->o.most, (long long)n);
+    *out = j->o.most ? j->o.most : n;
+    return HN_OK;
 }
 
 static hn_status add_all(judge *j)
 {
     const hn_dataset *d = j->examples->in.data.dataset;
     const hn_fate wanted = d->n_held ? HN_FATE_HELD : HN_FATE_TRAINED;
-    const int64_t all = n_judged(j, wanted);
-    int64_t n = 0;
-    for (uint64_t i = 0; i < d->n && (!j->o.most || n < j->o.most); i++) {
+    int64_t all = 0, n = 0;
+    HN_TRY(count_judged(j, wanted, &all));
+    for (uint64_t i = 0; i < d->n && n < all; i++) {
         if (d->fates[i] != wanted)
             continue;
         n++;

@@ -2,6 +2,7 @@
 #include "engine/settings.h"
 
 #include "base/host.h"
+#include "base/number.h"
 #include "base/word_list.h"
 #include "hone/examples.h"
 
@@ -156,6 +157,41 @@ static hn_status check_meant(const char *name, hn_settings_of of)
     return HN_OK;
 }
 
+/* What the last of its name says; NULL: none has it. */
+static const char *value_of(const char *const *settings, int32_t n, const char *name)
+{
+    const size_t bytes = strlen(name);
+    while (n-- > 0)
+        if (!strncmp(settings[n], name, bytes) && settings[n][bytes] == '=')
+            return settings[n] + bytes + 1;
+    return NULL;
+}
+
+/* Of a list by itself: what was told before it, by a run's folder, may be told anew. */
+static hn_status check_beside(const char *const *settings, int32_t n)
+{
+    static const struct {
+        const char *name, *instead, *why;
+    } replaced[] = { { "epochs", "steps", "they say how long the run is" },
+                     { "batch", "batch-tokens", "its tokens say how many examples a step has" } };
+    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++) {
+        const char *instead = value_of(settings, n, replaced[i].instead);
+        double number;
+        HN_REQUIRE(!value_of(settings, n, replaced[i].name) || !instead || !hn_number_parse(instead, &number) || !(number > 0),
+                   HN_ERR_ARGUMENT, "--%s beside --%s %s: %s", replaced[i].name, replaced[i].instead, instead, replaced[i].why);
+    }
+    return HN_OK;
+}
+
+static hn_status check_once(const char *const *settings, int32_t i, const char *name)
+{
+    const size_t bytes = strlen(name);
+    while (i-- > 0)
+        HN_REQUIRE(strncmp(settings[i], name, bytes) != 0 || (settings[i][bytes] && settings[i][bytes] != '='), HN_ERR_ARGUMENT,
+                   "--%s: given twice: expected it once", name);
+    return HN_OK;
+}
+
 hn_status hn_take_run_settings(const char *name, const char *const *settings, int32_t n, hn_settings_of of,
                                hn_train_config *config)
 {
@@ -165,8 +201,10 @@ hn_status hn_take_run_settings(const char *name, const char *const *settings, in
     for (int32_t i = 0; i < n; i++) {
         HN_TRY(cut(settings[i], key, &value));
         HN_TRY(check_meant(key, of));
+        HN_TRY(check_once(settings, i, key));
         HN_TRY(hn_train_config_set(config, key, value));
     }
+    HN_TRY(check_beside(settings, n));
     return of == HN_SETTINGS_OF_GOAL ? HN_OK : hn_train_config_check(config);
 }
 

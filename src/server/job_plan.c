@@ -187,7 +187,7 @@ bool hn_upload_tokens(hn_jobs *jobs, const hn_served *model, const hn_upload *u,
 static void pick(const hn_job_plan_of *of, const hn_setting *(*table)(size_t), hn_words *words)
 {
     for (const hn_json *v = hn_json_first(of->settings); v; v = v->next)
-        if (hn_job_setting(table, hn_json_string(v)))
+        if (hn_job_setting(table, hn_json_string(v)) && !hn_job_is_idle(of->settings, hn_json_string(v)))
             hn_words_add(words, "%s", hn_json_string(v));
 }
 

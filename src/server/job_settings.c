@@ -308,8 +308,7 @@ static void add_file(hn_jobs *jobs, const hn_job *job, const char *option, const
 
 static bool begins(const char *word, const char *with) { return !strncmp(word, with, strlen(with)); }
 
-/* A job always says its epochs and its batch; the program refuses them beside what is taken instead. */
-static bool is_idle(const hn_json *settings, const char *word)
+bool hn_job_is_idle(const hn_json *settings, const char *word)
 {
     const char *instead = begins(word, "epochs=") ? "steps=" : begins(word, "batch=") ? "batch-tokens=" : NULL;
     bool is = false;
@@ -327,7 +326,7 @@ static void add_settings(hn_jobs *jobs, const hn_job *job, hn_words *words)
         return;
     }
     for (const hn_json *v = hn_json_first(hn_json_root(settings)); v; v = v->next)
-        if (!is_idle(hn_json_root(settings), hn_json_string(v)))
+        if (!hn_job_is_idle(hn_json_root(settings), hn_json_string(v)))
             add_option(words, hn_json_string(v));
     hn_json_free(settings);
 }

@@ -170,6 +170,8 @@ bool hn_job_take(hn_jobs *jobs, hn_job *job, const hn_json *body, hn_failure *wh
 /* Of "NAME=VALUE" or "NAME"; NULL: the table has none of this name. */
 const hn_setting *hn_job_setting(const hn_setting *(*table)(size_t i), const char *word);
 /* `hone train` and its words, for a job whose folder is there. */
+/* A job always says its epochs and its batch; beside what is taken instead, which is of these settings too, the word is refused. */
+bool hn_job_is_idle(const hn_json *settings, const char *word);
 void hn_job_words(hn_jobs *jobs, const hn_job *job, const hn_served *model, hn_words *words);
 
 /* ---- job_plan.c: on the reader ---- */

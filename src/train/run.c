@@ -88,6 +88,8 @@ static hn_status make(hn_train_run *r)
     HN_TRY(plan_tuning(r));
     HN_REQUIRE(!r->config.patience || r->on.dataset->n_held, HN_ERR_ARGUMENT,
                "--patience %lld: no example is held out: expected --held or --held-fraction with it", (long long)r->config.patience);
+    HN_REQUIRE(!r->config.eval_every || r->on.dataset->n_held, HN_ERR_ARGUMENT,
+               "--eval-every %lld: no example is held out: expected --held or --held-fraction with it", (long long)r->config.eval_every);
     HN_REQUIRE(!r->config.keep_adapters || !hn_tuning_is_full(r->tuning), HN_ERR_ARGUMENT,
                "--keep-adapters: whole tensors alone are trained, and of that no adapter comes");
     HN_REQUIRE(!r->config.samples_along || r->on.n_samples > 0, HN_ERR_ARGUMENT,

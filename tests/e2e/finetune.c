@@ -258,6 +258,23 @@ static void refuse_setting(hn_engine *engine, const char *setting, const char *w
     CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, words);
 }
 
+/* Each may be given, and one beside the other is of no effect. */
+static void refuse_both(hn_engine *engine, const char *one, const char *two, const char *words)
+{
+    const char *const both[] = { one, two };
+    hn_finetune_estimate e;
+    heard h = { .engine = engine };
+    hn_finetune_spec spec = spec_of(NULL, &h);
+    for (int i = 0; i < 2; i++) {
+        spec.settings = &both[i];
+        spec.n_settings = 1;
+        CHECK_OK(hn_finetune_plan(engine, &spec, &e, sizeof e));
+    }
+    spec.settings = both;
+    spec.n_settings = 2;
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, words);
+}
+
 static void check_refusals(hn_engine *engine)
 {
     heard h = { .engine = engine };
@@ -278,6 +295,9 @@ static void check_refusals(hn_engine *engine)
     for (size_t i = 0; hn_finetune_goal_at(i); i++)
         refuse_setting(engine, "goal=sgt", hn_finetune_goal_at(i)->name);
     refuse_setting(engine, "threads=4", "n_threads");
+    refuse_both(engine, "epochs=2", "steps=3", "--epochs beside --steps 3: they say how long the run is");
+    refuse_both(engine, "batch-tokens=100", "batch=3", "--batch beside --batch-tokens 100: its tokens say");
+    refuse_both(engine, "rank=4", "rank=8", "--rank: given twice: expected it once");
     spec.n_data = 0;
     CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, "hn_finetune_spec.data");
     spec = spec_of(NULL, &h);

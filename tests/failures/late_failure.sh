@@ -11,7 +11,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 has() { grep -qE -- "$2" "$1" || { cat "$1"; fail "$1 lacks '$2'"; }; n=$((n + 1)); }
 "$hone" new llama --first spread m.gguf context=64 width=64 layers=2 >/dev/null 2>&1 || fail "hone new"
 printf '{"messages": [{"role": "user", "content": "a question of some words"}, {"role": "assistant", "content": "yes"}]}\n{"messages": [{"role": "user", "content": "no"}, {"role": "assistant", "content": "no"}]}\n' >d.jsonl
-"$hone" train m.gguf --data d.jsonl --out run --steps 8 --rank 2 --held-fraction 0.0001 --rate 1e-2 >out 2>err ||
+"$hone" train m.gguf --data d.jsonl --out run --steps 8 --rank 2 --rate 1e-2 >out 2>err ||
     { cat err; fail "samples beyond the context end the run"; }
 has run/samples.json '"before":'
 has run/report.html '<h2>Before and after</h2>'

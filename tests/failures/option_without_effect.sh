@@ -19,6 +19,30 @@ wrong '--epochs beside --steps' train --steps 3 --epochs 2
 quietly train --steps 0 --epochs 2
 wrong '--batch beside --batch-tokens' train --batch-tokens 400 --batch 4
 quietly train --batch-tokens 0 --batch 4
+wrong 'c.jsonl: --held-fraction 0.0001 holds out none of 12 examples' train --eval-every 1 --held-fraction 0.0001
+wrong 'c.jsonl: --held-fraction 0.0001 holds out none of 12 examples' "$hone" eval d.gguf --data c.jsonl --held-fraction 0.0001
+printf '{"prompt": "a", "completion": ""}\n' >hollow.jsonl
+printf '{"prompt": "a", "completion": "b"}\n' >full.jsonl
+wrong '--held hollow.jsonl: expected examples to evaluate on, found none: 1 dropped' \
+    "$hone" eval d.gguf --plain --data full.jsonl --held hollow.jsonl --drop-empty
+for command in "eval d.gguf" "grads d.gguf -o g.st"; do
+    wrong '--examples 13: there are 12' "$hone" $command --data c.jsonl --examples 13
+done
+quietly "$hone" eval d.gguf --data c.jsonl --examples 12
+
+# Of a run file: what is typed comes after it, and so does what a rule puts in its place; both in the file are a mistake.
+printf 'model = "d.gguf"\ndata = ["c.jsonl"]\nsteps = 5\nbatch-tokens = 400\n' >steps.toml
+shows '^6 steps' "$hone" train steps.toml --dry-run --epochs 2 --batch 4
+shows '^5 steps' "$hone" train steps.toml --dry-run --batch 4
+printf 'model = "d.gguf"\ndata = ["c.jsonl"]\nepochs = 2\nbatch = 4\n' >epochs.toml
+shows '^5 steps' "$hone" train epochs.toml --dry-run --steps 5
+shows '^6 steps' "$hone" train epochs.toml --dry-run
+for line in "epochs = 3" "batch = 4"; do
+    { cat steps.toml; echo "$line"; } >both.toml
+    wrong "--${line% = *} beside --" "$hone" train both.toml --dry-run
+done
+printf 'eval-every = 1\nmodel = "d.gguf"\ndata = ["c.jsonl"]\n' >eval.toml
+wrong '--eval-every 1: no example is held out' "$hone" train eval.toml --dry-run
 quietly train --patience 2 --eval-every 1 --held-fraction 0.3
 wrong '--least-rate is of schedules that go down: the schedule is constant' train --schedule constant --least-rate 0.1
 quietly train --schedule linear --least-rate 0.1
