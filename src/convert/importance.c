@@ -49,6 +49,7 @@ static hn_status add_item(hn_importance *all, const char *name, size_t name_byte
 static hn_status set_mean(const hn_importance *all, item *it, int64_t i, float sum, float count)
 {
     const float mean = count > 0 ? sum / count : 1.0f;
+    HN_REQUIRE(count >= 0, HN_ERR_NUMERIC, "%s: %s: the count of importance %lld is %g", all->path, it->name, (long long)i, (double)count);
     HN_REQUIRE(mean >= 0 && mean <= 3.0e38f, HN_ERR_NUMERIC,
                "%s: %s: importance %lld is %g", all->path, it->name, (long long)i, (double)mean);
     it->mean[i] = mean;

@@ -42,15 +42,12 @@ static hn_status open_tally(collection *c, tally *t, const nn_weight *w)
     return t->sums && t->counts ? HN_OK : HN_ERR_MEMORY;
 }
 
-static hn_status add_row(tally *t, const float *x, int64_t expert)
+static void add_row(tally *t, const float *x, int64_t expert)
 {
     double *sums = t->sums + expert * t->inputs;
     for (int64_t i = 0; i < t->inputs; i++)
         sums[i] += (double)x[i] * (double)x[i];
-    HN_REQUIRE(isfinite(sums[0]), HN_ERR_NUMERIC, "what goes into %s is not finite",
-               t->weight->name);
     t->counts[expert]++;
-    return HN_OK;
 }
 
 /* x is [T, K], the same for every expert of a token, or [T, U, K], one for each. */
@@ -65,7 +62,7 @@ static hn_status add_use(collection *c, int i)
     const int64_t rows = hn_count(&x.type) / t->inputs;
     if (!ids.data) {
         for (int64_t r = 0; r < rows; r++)
-            HN_TRY(add_row(t, data + r * t->inputs, 0));
+            add_row(t, data + r * t->inputs, 0);
         return HN_OK;
     }
     const int64_t slots = hn_count(&ids.type), used = hn_last_dim(&ids.type);
@@ -73,7 +70,7 @@ static hn_status add_use(collection *c, int i)
         const int32_t expert = ((const int32_t *)ids.data)[s];
         const int64_t row = rows == slots ? s : s / used;
         if (expert >= 0)
-            HN_TRY(add_row(t, data + row * t->inputs, expert));
+            add_row(t, data + row * t->inputs, expert);
     }
     return HN_OK;
 }
@@ -117,15 +114,26 @@ static bool is_first(const collection *c, int i)
     return true;
 }
 
+/* The file is of f32: a sum that it cannot hold would be read by nobody. */
+static hn_status round_sums(const tally *t, float *values)
+{
+    for (int64_t i = 0; i < t->experts * t->inputs; i++) {
+        values[i] = (float)t->sums[i];
+        HN_REQUIRE(isfinite(values[i]), HN_ERR_NUMERIC, "what goes into %s: the squares of input %lld come to %g: f32 cannot hold it",
+                   t->weight->name, (long long)(i % t->inputs), t->sums[i]);
+    }
+    return HN_OK;
+}
+
 static hn_status put_tally(hn_heap *heap, hn_weights_writer *writer, size_t at, const tally *t)
 {
     const size_t n = (size_t)(t->experts * t->inputs);
     float *values = hn_alloc_array(heap, HN_TAG_FILE, n, sizeof *values);
     if (!values)
         return HN_ERR_MEMORY;
-    for (size_t i = 0; i < n; i++)
-        values[i] = (float)t->sums[i];
-    hn_status status = hn_weights_writer_put(writer, at, 0, values, n * sizeof *values);
+    hn_status status = round_sums(t, values);
+    if (status == HN_OK)
+        status = hn_weights_writer_put(writer, at, 0, values, n * sizeof *values);
     for (int64_t e = 0; e < t->experts; e++)
         values[e < (int64_t)n ? e : 0] = (float)t->counts[e];
     if (status == HN_OK)

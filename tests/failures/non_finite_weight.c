@@ -210,6 +210,17 @@ static void check_tensor(const char *tensor, float value)
     refused("f32", tensor, encode("f32"));
 }
 
+/* Inputs that are finite, and whose squares come to more than the file's f32: it was written, and no quantiser took it. */
+static void check_sums(void)
+{
+    hn_model *m;
+    if (!plant("output_norm.weight", 1e25F) || !CHECK_OK(hn_model_open(&heap, bad, NULL, &m)))
+        return;
+    CHECK_OK(whole_sequence(m));
+    refused("imatrix", "f32 cannot hold it", weigh(m));
+    hn_model_close(m);
+}
+
 /* A token that nothing can follow, guessed and not drawn: a sequence without it goes on as if nothing was guessed. */
 static void check_guess(void)
 {
@@ -258,8 +269,10 @@ static void check_model(const char *name)
             check_tensor(tensors[i], NAN);
             check_tensor(tensors[i], INFINITY);
         }
-    if (!strcmp(name, "llama"))
+    if (!strcmp(name, "llama")) {
         check_guess();
+        check_sums();
+    }
     check_cut();
     remove(whole);
     remove(bad);
