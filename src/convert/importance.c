@@ -192,14 +192,11 @@ hn_status hn_importance_of(const hn_importance *all, const char *tensor, int64_t
         if (strcmp(it->name, tensor) != 0)
             continue;
         /* The older form has the experts of a tensor one after the other. */
-        HN_REQUIRE(it->experts * it->inputs == experts * inputs ||
-                       (it->inputs == inputs && it->experts == 1),
-                   HN_ERR_SHAPE,
+        HN_REQUIRE(it->experts * it->inputs == experts * inputs, HN_ERR_SHAPE,
                    "%s: %s: %lld x %lld numbers: the tensor needs %lld x %lld", all->path, tensor,
                    (long long)it->experts, (long long)it->inputs, (long long)experts,
                    (long long)inputs);
-        if (it->experts * it->inputs == experts * inputs)
-            *out = it->mean;
+        *out = it->mean;
         return HN_OK;
     }
     return HN_OK;

@@ -126,6 +126,14 @@ int hn_recipe_file_type(const hn_recipe *recipe)
     return recipe->file_type;
 }
 
+hn_status hn_weight_type_parse(const char *option, const char *name, hn_dtype *out)
+{
+    HN_TRY(hn_dtype_parse(name, strlen(name), out));
+    const bool is_plain = *out == HN_F32 || *out == HN_F16 || *out == HN_BF16;
+    HN_REQUIRE(is_plain || (hn_is_block(*out) && hn_dtype_format(*out)->encode), HN_ERR_ARGUMENT, "%s: weights are not written so", option);
+    return HN_OK;
+}
+
 hn_status hn_keep_parse(const char *text, hn_keep *out)
 {
     const char *equals = strrchr(text, '=');
@@ -139,7 +147,9 @@ hn_status hn_keep_parse(const char *text, hn_keep *out)
     snprintf(lower, sizeof lower, "%s", equals + 1);
     for (char *c = lower; *c; c++)
         *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
-    return hn_dtype_parse(lower, strlen(lower), &out->dtype);
+    char option[sizeof out->pattern + 32];
+    snprintf(option, sizeof option, "--keep %s=%s", out->pattern, lower);
+    return hn_weight_type_parse(option, lower, &out->dtype);
 }
 
 /* Tensors that stay as they are: small, and much hangs on them. */

@@ -24,6 +24,8 @@ typedef struct hn_keep {
     hn_dtype dtype;
 } hn_keep;
 
+/* A type that weights are encoded in; another is HN_ERR_ARGUMENT, by the words of the option that names it. */
+hn_status hn_weight_type_parse(const char *option, const char *name, hn_dtype *out);
 hn_status hn_keep_parse(const char *text, hn_keep *out);
 
 typedef struct hn_recipe_model {

@@ -7,6 +7,7 @@
 #include "models/open_tokenizer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What a model says about something that it has not been trained on today. */
@@ -149,11 +150,9 @@ static hn_status read_type(merging *m)
     if (!m->o.type)
         return HN_OK;
     inner->has_dtype = true;
-    HN_TRY(hn_dtype_parse(m->o.type, strlen(m->o.type), &inner->dtype));
-    const bool is_plain = inner->dtype == HN_F32 || inner->dtype == HN_F16 || inner->dtype == HN_BF16;
-    HN_REQUIRE(is_plain || (hn_is_block(inner->dtype) && hn_dtype_format(inner->dtype)->encode), HN_ERR_ARGUMENT,
-               "--type %s: weights are not written so", m->o.type);
-    return HN_OK;
+    char option[80];
+    snprintf(option, sizeof option, "--type %s", m->o.type);
+    return hn_weight_type_parse(option, m->o.type, &inner->dtype);
 }
 
 static hn_status take_options(merging *m, const hn_lm_merge_options *options)

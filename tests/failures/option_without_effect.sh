@@ -79,12 +79,21 @@ wrong 'unknown option --held' "$hone" grads d.gguf --data c.jsonl --held c.jsonl
 
 # Of files.
 quietly "$hone" imatrix d.gguf texts.jsonl --out i.gguf --chunk 16
+# One vector for four experts, in the older form: it was passed over. One entry, 26 letters, 1 call, 32 numbers.
+{ printf '\001\000\000\000\032\000\000\000blk.0.ffn_gate_exps.weight\001\000\000\000\040\000\000\000'; head -c 128 /dev/zero | tr '\000' '\077'; } >one.dat
 wrong '--imatrix: no tensor is encoded in blocks' "$hone" quantize d.gguf q.gguf f16 --imatrix i.gguf
 quietly "$hone" quantize d.gguf q.gguf q4_0 --imatrix i.gguf
 wrong '--keep none\*=f16: no tensor has such a name' "$hone" quantize d.gguf p.gguf q4_0 --keep 'none*=f16'
 wrong '--keep \*_norm.weight=f16: such tensors stay as they are' "$hone" quantize d.gguf p.gguf q4_0 --keep '*_norm.weight=f16'
 wrong '--keep blk.0.attn_q.weight=f32: all that it names is another.s before it' \
     "$hone" quantize d.gguf p.gguf q4_0 --keep 'blk.*.attn_q.weight=f16' --keep 'blk.0.attn_q.weight=f32'
+for type in i32 i64 bool q8_1; do # of integers the encoder was a NULL
+    wrong "--keep \*attn_v.weight=$type: weights are not written so" "$hone" quantize d.gguf p.gguf q4_0 --keep "*attn_v.weight=$type"
+    wrong "--keep \*attn_v.weight=$type: weights are not written so" "$hone" new llama p.gguf --keep "*attn_v.weight=$type"
+done
+mixture x.gguf
+refuses 'ffn_gate_exps.weight: 1 x 32 numbers: the tensor needs 4 x 32' "$hone" quantize x.gguf p.gguf q4_0 --imatrix one.dat
+[ ! -e p.gguf ] || fail "p.gguf is there"
 quietly "$hone" quantize d.gguf p.gguf q4_0 --keep 'blk.0.attn_q.weight=f32' --keep 'blk.*.attn_q.weight=f16'
 rm p.gguf
 # Each number is one that it may be, and the model of them is none: no reader would take the file, so none is written.
