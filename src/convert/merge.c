@@ -175,6 +175,34 @@ static hn_status measure(merging *m, const hn_weights_writer *writer)
     return status;
 }
 
+static hn_dtype most_of(const merging *m, bool of_result)
+{
+    double numbers[HN_N_DTYPES] = { 0 };
+    hn_dtype most = HN_F32;
+    for (size_t i = 0; i < m->n; i++) {
+        const hn_type *type = of_result ? &m->entries[i].type : &m->from[i]->type;
+        if (type->dtype < HN_N_DTYPES)
+            numbers[type->dtype] += (double)hn_count(type);
+    }
+    for (hn_dtype t = 0; t < HN_N_DTYPES; t++)
+        most = numbers[t] > numbers[most] ? t : most;
+    return most;
+}
+
+/* general.file_type is of most numbers: another than the base's where changed matrices make it so. */
+static hn_status name_type(merging *m)
+{
+    const hn_dtype most = most_of(m, true);
+    const hn_recipe *recipe;
+    if (most == most_of(m, false))
+        return HN_OK;
+    if (hn_recipe_named(hn_dtype_name(most), &recipe) != HN_OK || hn_recipe_file_type(recipe) < 0) {
+        hn_meta_remove(&m->meta, "general.file_type");
+        return HN_OK;
+    }
+    return hn_meta_set_int(&m->meta, "general.file_type", HN_META_U32, hn_recipe_file_type(recipe));
+}
+
 /* With changed matrices in `dtype`, or NULL: in their own. Kept if it fits or is forced. */
 static hn_status attempt(merging *m, const hn_dtype *dtype, bool may_keep)
 {
@@ -187,6 +215,7 @@ static hn_status attempt(merging *m, const hn_dtype *dtype, bool may_keep)
         if (m->entries[i].type.dtype < HN_N_DTYPES)
             m->watch->total_bytes += hn_type_bytes(&m->entries[i].type);
     }
+    HN_TRY(name_type(m));
     HN_TRY(hn_gguf_create(m->heap, m->out, &m->meta, m->entries, m->n, &writer));
     hn_status status = put_all(m, writer);
     if (status == HN_OK)

@@ -38,6 +38,10 @@ holds "the share is told" "$(sed 's/,"kl".*//; s/.*"kept"://' out) < 0.5"
 [ ! -e x.gguf ] && [ ! -e x.gguf.partial-* ] || fail "a refused merge wrote a file"
 quietly "$hone" merge --overwrite q4.gguf tiny/adapter.gguf --out x.gguf --type f32
 quietly "$hone" merge --overwrite q4.gguf tiny/adapter.gguf --out forced.gguf --force
+says_type() { "$hone" inspect --keys "$1" | grep -qE "general.file_type .*[^0-9]$2\$" || fail "$1: general.file_type is not $2, of most numbers"; }
+says_type q4.gguf 15
+says_type forced.gguf 15
+says_type x.gguf 0
 quietly "$hone" run forced.gguf --prompt question --count 2 --temperature 0
 # A real one, into bf16 weights of a bf16 base and of a Q4_K base.
 quietly "$hone" quantize --overwrite wide.gguf b16.gguf bf16
