@@ -67,7 +67,7 @@ static hn_status check_weights(replay *r, const char *path)
 {
     char found[65];
     HN_TRY(hn_lm_fingerprint(r->opened.lm, found));
-    HN_REQUIRE(!strcmp(found, r->recipe.weights), HN_ERR_FORMAT, "%s: expected the model %.16s, found %.16s", path, r->recipe.weights, found);
+    HN_REQUIRE(!strcmp(found, r->recipe.weights), HN_ERR_FORMAT, "%s: expected the model %.64s, found %.64s", path, r->recipe.weights, found);
     return HN_OK;
 }
 
@@ -79,7 +79,7 @@ static hn_status check_template(replay *r, const char *path)
     if (!expected)
         return HN_OK;
     HN_TRY(hn_lm_chat_template(r->opened.lm, r->recipe.tools ? "with tools digest" : "digest", found, sizeof found, NULL));
-    HN_REQUIRE(!strcmp(found, expected), HN_ERR_FORMAT, "%s: expected the template %.16s, found %.16s: say which by --template", path, expected,
+    HN_REQUIRE(!strcmp(found, expected), HN_ERR_FORMAT, "%s: expected the template %.64s, found %.64s: say which by --template", path, expected,
                found);
     return HN_OK;
 }
@@ -94,7 +94,7 @@ static hn_status apply_adapter(replay *r)
     if (!file)
         return HN_OK;
     HN_TRY(hn_sha256_file(file, found));
-    HN_REQUIRE(!strcmp(found, expected), HN_ERR_FORMAT, "%s: expected the adapter %.16s, found %.16s", file, expected, found);
+    HN_REQUIRE(!strcmp(found, expected), HN_ERR_FORMAT, "%s: expected the adapter %.64s, found %.64s", file, expected, found);
     return hn_lm_add_adapter(r->opened.lm, file, &o);
 }
 

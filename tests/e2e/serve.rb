@@ -314,7 +314,7 @@ def check_replays_of_scores(dir, uri, told)
   check("which template, and when: #{chat['recipe']}", chat['recipe']['template'].size == 64 && chat['recipe']['clock'] == chat['created'])
   check('none of a text', told.('/v1/completions', tiny)['recipe'].then { |r| r.fetch('template').nil? && r.fetch('clock').nil? })
   said = replay(dir, chat, '--template', File.join(SOURCE, 'tests/differential/templates/real/qwen3.jinja'))
-  check("another template: #{said}", !said[0].zero? && said[1].include?("expected the template #{chat['recipe']['template'][0, 16]}"))
+  check("another template: #{said}", !said[0].zero? && said[1].include?("expected the template #{chat['recipe']['template']}"))
 end
 
 # Where there are tools another template of the model's may render: a recipe tells it, and another in its place is found.
