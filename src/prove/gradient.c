@@ -109,7 +109,8 @@ static hn_status weigh_terms(const hn_trial *t, double terms[HN_MAX_OUT])
 static hn_status check_precision(hn_prove_env *env, const hn_trial *t, const hn_oracle *o)
 {
     double terms[HN_MAX_OUT] = { 0 };
-    if (t->c->op->sums_products && t->c->op->rounding(t->wanted[0]->by->attrs) > 0)
+    const hn_op *op = t->c->op;
+    if (op->sums_products && op->rounding && op->rounding(t->wanted[0]->by->attrs) > 0)
         HN_TRY(weigh_terms(t, terms));
     hn_results got;
     hn_run_setup setup = { .n_devices = 1, .devices = &env->one, .mode = HN_PLAN_SEPARATE };

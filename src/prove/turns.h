@@ -5,7 +5,7 @@
 
 #include "graph/op.h"
 
-/* How many sides the call has to tell; 0: its op has no kinks. */
+/* How many sides the call has to tell, of its first input, or of its first two beside each other; 0: its op has no kinks. */
 size_t hn_turns_count(const hn_call *call);
 
 /* Writes them down. */
