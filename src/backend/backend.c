@@ -1,7 +1,6 @@
 /* The list of backends, and devices opened by name. */
 #include "backend/backend.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,75 +79,6 @@ hn_target hn_device_target(const hn_device *device)
                         .layouts = device->backend->layouts, .supports = supports };
 }
 
-hn_status hn_launch_check(const hn_launch *l)
-{
-    char name[HN_NODE_TEXT];
-    if (!l->checks)
-        return HN_OK;
-    const hn_status status = l->call->op->check(l->call);
-    return status == HN_OK || !l->apply
-               ? status : hn_fail_within(status, "%s: ", hn_apply_text(l->apply, name));
-}
-
-static const hn_leaf *weight_of(const hn_apply *apply)
-{
-    for (int i = 0; i < apply->n_in; i++)
-        if (apply->in[i] && apply->in[i]->leaf && apply->in[i]->leaf->kind == HN_LEAF_WEIGHT)
-            return apply->in[i]->leaf;
-    return NULL;
-}
-
-static hn_status refuse_element(const hn_launch *l, int input, int64_t row, int64_t at, double x)
-{
-    char name[HN_NODE_TEXT], from[HN_NODE_TEXT];
-    hn_input_info info[HN_MAX_IN];
-    hn_op_inputs(l->call->op, info);
-    const hn_leaf *weight = l->apply ? weight_of(l->apply) : NULL;
-    return hn_fail(HN_ERR_NUMERIC, "%s%s%s: row %lld of %s (%s) is not finite: element %lld is %s",
-                   l->apply ? hn_apply_text(l->apply, name) : l->call->op->name, weight ? " by " : "",
-                   weight ? weight->name : "", (long long)row, info[input].name,
-                   l->apply ? hn_node_text(l->apply->in[input], from) : "", (long long)at,
-                   isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
-}
-
-hn_status hn_launch_finite(const hn_launch *l, int64_t from)
-{
-    const int input = l->call->op->finite - 1;
-    if (input < 0)
-        return HN_OK;
-    const hn_tensor *t = l->call->in[input];
-    const int64_t n = hn_last_dim(&t->type), rows = hn_rows(&t->type);
-    for (int64_t row = from; row < rows; row++)
-        for (int64_t i = 0; i < n; i++)
-            if (!isfinite(hn_get(t, row * n + i)))
-                return refuse_element(l, input, row, i, hn_get(t, row * n + i));
-    return HN_OK;
-}
-
-/* ---- what went wrong ---- */
-
-enum { SETTING = -1 };
-
-void hn_fault_set(hn_fault *fault, hn_status status)
-{
-    int none = HN_OK;
-    if (!atomic_compare_exchange_strong(&fault->status, &none, SETTING))
-        return;
-    snprintf(fault->why, sizeof fault->why, "%s", hn_error_message());
-    atomic_store(&fault->status, (int)status);
-}
-
-void hn_fault_clear(hn_fault *fault)
-{
-    atomic_store(&fault->status, (int)HN_OK);
-}
-
-hn_status hn_fault_report(const hn_fault *fault)
-{
-    const int status = atomic_load(&fault->status);
-    return status == HN_OK || status == SETTING ? HN_OK : hn_fail((hn_status)status, "%s", fault->why);
-}
-
 /* ---- copies between devices ---- */
 
 bool hn_copy_stages(const hn_device *to, const hn_device *from)
@@ -161,7 +91,8 @@ hn_status hn_device_read(hn_device *device, void *to, const void *from, size_t b
     hn_event done;
     HN_TRY(device->backend->fetch(device, to, from, bytes));
     device->backend->record(device, &done);
-    device->backend->reach(&done);
+    if (done.device)
+        device->backend->reach(&done);
     return HN_OK;
 }
 
@@ -172,7 +103,7 @@ static hn_status follow(hn_device *device, hn_device *other)
     if (device == other)
         return HN_OK;
     other->backend->record(other, &now);
-    return device->backend->await(device, &now);
+    return now.device ? device->backend->await(device, &now) : HN_OK;
 }
 
 /* The source goes on once the bytes are in the stage, and waits there for those of the copy before. */
@@ -187,6 +118,18 @@ static hn_status copy_staged(hn_device *to, void *at, hn_device *source, const v
     return HN_OK;
 }
 
+/* What did everything at once may do the next thing as soon as this returns. */
+static hn_status copy_from_host(hn_device *to, void *at, hn_device *source, const void *from, size_t bytes)
+{
+    hn_event made;
+    source->backend->record(source, &made);
+    if (!made.device)
+        return to->backend->write(to, at, from, bytes);
+    HN_TRY(to->backend->await(to, &made));
+    HN_TRY(to->backend->send(to, at, from, bytes));
+    return follow(source, to);
+}
+
 hn_status hn_device_copy(hn_device *to, void *at, hn_device *source, const void *from, size_t bytes,
                          hn_stage *stage)
 {
@@ -197,18 +140,27 @@ hn_status hn_device_copy(hn_device *to, void *at, hn_device *source, const void 
     }
     if (hn_copy_stages(to, source))
         return copy_staged(to, at, source, from, bytes, stage);
-    if (hn_device_is_host(source)) {
-        HN_TRY(source->backend->wait(source)); /* it is this thread, and has nothing under way */
-        return to->backend->write(to, at, from, bytes);
-    }
+    if (hn_device_is_host(source))
+        return copy_from_host(to, at, source, from, bytes);
     HN_TRY(follow(source, to));
     HN_TRY(source->backend->fetch(source, at, from, bytes));
     return follow(to, source);
 }
 
-static hn_status open_one(hn_heap *heap, const char *word, size_t length, int index,
-                          const hn_device_options *options, hn_device **out)
+/* Whether a list has devices of more than one backend: the host's own stand beside others. */
+static bool is_mixed(const char *names)
 {
+    const size_t n = strcspn(names, ",");
+    for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") != n || memcmp(at, names, n) != 0)
+            return true;
+    return false;
+}
+
+static hn_status open_one(hn_heap *heap, const char *names, const char *word, int index, const hn_device_options *options,
+                          hn_device **out)
+{
+    const size_t length = strcspn(word, ",");
     char kind[16] = "", name[24];
     HN_REQUIRE(length && length < sizeof kind, HN_ERR_ARGUMENT, "device '%.*s': expected cpu",
                (int)(length > 40 ? 40 : length), word);
@@ -218,6 +170,7 @@ static hn_status open_one(hn_heap *heap, const char *word, size_t length, int in
     hn_device_options own = options ? *options : (hn_device_options){ 0 };
     snprintf(name, sizeof name, index ? "%s%d" : "%s", kind, index);
     own.name = name;
+    own.beside_others = own.beside_others || is_mixed(names);
     return backend->open(out, heap, &own);
 }
 
@@ -233,7 +186,7 @@ hn_status hn_devices_open(hn_heap *heap, const char *names, const hn_device_opti
         if (*n == HN_MAX_DEVICES)
             status = hn_fail(HN_ERR_ARGUMENT, "more than %d devices", HN_MAX_DEVICES);
         else
-            status = open_one(heap, at, length, *n, options, &devices[*n]);
+            status = open_one(heap, names, at, *n, options, &devices[*n]);
         if (status == HN_OK)
             (*n)++;
         at += length;
@@ -273,5 +226,5 @@ hn_status hn_device_open(hn_device **out, hn_heap *heap, int index, const hn_dev
         n += *c == ',';
     for (int i = index % n; i > 0; i--)
         at += strcspn(at, ",") + 1;
-    return open_one(heap, at, strcspn(at, ","), 0, options, out);
+    return open_one(heap, words, at, 0, options, out);
 }

@@ -50,10 +50,13 @@ typedef struct hn_device_options {
     const char *name; /* NULL: the backend's */
     int n_threads;    /* 0: one for each processor */
     const char *isa;  /* NULL: the best there is */
+    /* It stands beside devices with queues of their own: one whose queue would be the thread that calls has a thread for
+     * it (queue.h), for nobody else may wait for what that thread waits for. */
+    bool beside_others;
 } hn_device_options;
 
 /* A place in a device's queue, by value: all that was submitted before it was recorded. It belongs to nobody, and is
- * told again any number of times. Of no device: reached. */
+ * told again any number of times. Of no device: reached when it was recorded, by a device that does everything at once. */
 typedef struct hn_event {
     hn_device *device;
     uint64_t number; /* the device's own */
@@ -69,34 +72,25 @@ typedef struct hn_launch {
     const void *binding;   /* the backend's own, from `compile` to `discard` */
     void *scratch;         /* shared bytes first, then each thread's */
     size_t shared_scratch, thread_scratch;
+    int number;  /* among its program's on this device */
     bool checks; /* the op's `check` is the device's to make: it, or the host, made what it looks at */
 } hn_launch;
 
-/* hn_op.check of a launch, where it is the device's; its words begin with the step. Addresses are the
- * host's here: for devices that can call it. */
-hn_status hn_launch_check(const hn_launch *launch);
-
-/* hn_op.finite of a launch, from row `from` on: HN_ERR_NUMERIC names the tensor, the row and the element. Before the op's own
- * forward, or with the row that a kernel came upon. Addresses are the host's here too. */
-hn_status hn_launch_finite(const hn_launch *launch, int64_t from);
-
-/* What went wrong on devices in the calls of one program, which has it: other programs' work lies in the same queues, and
- * goes on. The first failure stays until it is cleared. */
+/* The error word: what one device says of one run of a program, in memory of its own, where nobody waits for it (fault.h).
+ * The first stays, and calls behind it are left out; other programs' work lies in the same queue, and goes on. */
 typedef struct hn_fault {
-    _Atomic int status; /* hn_status */
-    char why[1024];
+    int64_t kind;         /* hn_fault_kind; 0: nothing is wrong */
+    int64_t launch;       /* hn_launch.number */
+    int64_t row, element; /* HN_FAULT_ROW: the first that is no number */
+    double value;
 } hn_fault;
-
-void hn_fault_set(hn_fault *fault, hn_status status); /* on any thread; with its hn_error_message */
-void hn_fault_clear(hn_fault *fault);
-hn_status hn_fault_report(const hn_fault *fault); /* after a wait or a read */
 
 /* A stretch of calls without a copy from another device between them. */
 typedef struct hn_submission {
     hn_launch *at;
     int n;
     const hn_cancel_flag *cancel; /* looked at between calls; NULL: never */
-    hn_fault *fault;              /* where it has one already, calls are left out */
+    hn_fault *fault;          /* the device's address; evidence (fault.h) lies behind it */
 } hn_submission;
 
 struct hn_backend {
@@ -132,7 +126,7 @@ struct hn_backend {
     /* Returns when the event, of a device of this backend's, is reached, on whichever thread: another backend's too. */
     void (*reach)(const hn_event *event);
     /* What is submitted from here on begins when the event is reached, which may be any backend's: it has `reach` for a
-     * queue that knows no better. The host goes on, but where it is itself the device. */
+     * queue that knows no better. The host goes on. */
     hn_status (*await)(hn_device *device, const hn_event *event);
 
     /* Asked while planning, never while running. */
@@ -146,8 +140,8 @@ struct hn_backend {
     hn_status (*compile)(hn_device *device, hn_launch *launches, int n);
     void (*discard)(hn_device *device, hn_launch *launches, int n);
 
-    /* What fails, or is cancelled, is told at once, or later by the submission's fault: it is there when `wait` or `reach`
-     * return. What was written, filled or copied is done all the same. */
+    /* What is refused, or cancelled, stands in the submission's fault when its turn has come. What was written, filled or
+     * copied is done all the same. Of a device that is broken `submit` and `wait` say so. */
     hn_status (*submit)(hn_device *device, const hn_submission *stretch);
     hn_status (*wait)(hn_device *device);
 
@@ -168,7 +162,7 @@ typedef struct hn_stage {
 } hn_stage;
 
 /* From any device to any other, after all that was submitted to both, and before all that will be. No host waits, but for
- * a device that it is itself. `stage` holds `bytes`; nobody needs one where hn_copy_stages is false. It goes when all
+ * a device that stands beside none. `stage` holds `bytes`; nobody needs one where hn_copy_stages is false. It goes when all
  * devices were waited for. */
 bool hn_copy_stages(const hn_device *to, const hn_device *from);
 hn_status hn_device_copy(hn_device *to, void *at, hn_device *source, const void *from, size_t bytes,

@@ -86,7 +86,7 @@ const hn_plan *hn_executable_look(const hn_executable *x, int program)
 static size_t workspace_on(const hn_executable *x, int program, int device)
 {
     const hn_plan *plan = hn_executable_look(x, program);
-    return plan->workspace[device] + hn_frame_bytes(plan, device);
+    return plan->workspace[device] + hn_frame_measure(plan, device).of_device;
 }
 
 hn_executable_bytes hn_executable_measure(const hn_executable *x)

@@ -6,17 +6,19 @@
  *                                    cpu               far
  *
  * The calls of a device lie in one list, in the order of the steps. The host goes on while devices work, and they wait for
- * each other by events; what makes it wait is a copy into the memory of a device that it is itself, and the end. Somebody
+ * each other by events; what makes it wait is the end. Somebody
  * who watches (progress, times, looking for what is not finite, poison) has them handed over one by one.
  *
  * Launches point to calls and calls to the table of values, once and for all: resolving writes that table, and
  * nothing else differs from run to run. A device that has the host's memory reads it there, so it stands still
- * until all devices were waited for, after a failure too. Before anything runs, copies of weights are equal, types
+ * until all devices were waited for, after a failure too. What a device refuses it writes down in its own memory (fault.h), and
+ * leaves out what comes behind: that is read when all is done. Before anything runs, copies of weights are equal, types
  * and addresses of this run, and ids and counts that the host wrote lie in their tables. There are results only
  * after a run that came to its end and that the graph's guard let pass; until then the last ones are gone. */
 #include "backend/program.h"
 
 #include "backend/frame.h"
+#include "backend/fault.h"
 #include "base/os/clock.h"
 
 #include <math.h>
@@ -41,7 +43,6 @@ struct hn_program {
     void *scanned;  /* the same of a value that is looked at */
     size_t scanned_bytes;
     int64_t extents[HN_MAX_EXTENTS];
-    hn_fault fault; /* of this run */
     bool types_are_stale, is_fresh;
     uint64_t generation; /* of the storage that the addresses are of */
 };
@@ -118,36 +119,12 @@ static void *base_of(const hn_program *p, int root_index)
 
 /* ---- values that only the data can tell ---- */
 
-/* The value of the host's that `value` is a copy of: what the host wrote, or a view of it; HN_NO_VALUE:
- * a device made it. */
-static int written_by_host(const hn_plan *plan, int value)
-{
-    while (plan->values[value].step != HN_NO_VALUE && !plan->steps[plan->values[value].step].apply)
-        value = plan->steps[plan->values[value].step].in[0];
-    const hn_root *root = &plan->roots[plan->values[value].root];
-    const bool is_its = root->leaf && root->leaf->kind < HN_LEAF_WEIGHT &&
-                        plan->targets[root->device].is_host;
-    return is_its ? value : HN_NO_VALUE;
-}
-
-/* Whether the host wrote all that the step's check looks at: then it checks, before anything runs. */
-static bool host_checks(const hn_plan *plan, const hn_step *step)
-{
-    if (!step->op->check || !is_launched(step))
-        return false;
-    for (int i = 0; i < step->n_in; i++)
-        if ((step->op->checks & HN_IN(i)) && step->in[i] >= 0 &&
-            written_by_host(plan, step->in[i]) == HN_NO_VALUE)
-            return false;
-    return true;
-}
-
 static hn_status check_inputs(const hn_program *p)
 {
     const hn_plan *plan = p->plan;
     for (int s = 0; s < plan->n_steps; s++) {
         const hn_step *step = &plan->steps[s];
-        if (!host_checks(plan, step))
+        if (!hn_host_checks(plan, step))
             continue;
         hn_tensor blank[HN_MAX_IN];
         hn_call call = p->calls[s];
@@ -156,10 +133,10 @@ static hn_status check_inputs(const hn_program *p)
                 continue;
             blank[i] = *call.in[i];
             blank[i].data = NULL;
-            call.in[i] = step->op->checks & HN_IN(i) ? &p->values[written_by_host(plan, step->in[i])]
+            call.in[i] = step->op->checks & HN_IN(i) ? &p->values[hn_written_by_host(plan, step->in[i])]
                                                      : &blank[i];
         }
-        HN_TRY(hn_launch_check(&(hn_launch){ .call = &call, .apply = step->apply, .checks = true }));
+        HN_TRY(hn_launch_check(&(hn_launch){ .call = &call, .apply = step->apply }));
     }
     return HN_OK;
 }
@@ -196,11 +173,11 @@ static hn_status link_all(hn_program *p)
                 continue;
             p->launch[s] = n;
             p->launches[n++] = (hn_launch){
-                .call = &p->calls[s], .apply = step->apply,
+                .call = &p->calls[s], .apply = step->apply, .number = p->launch[s] - p->begin[d],
                 .scratch = step->scratch >= 0 ? base_of(p, step->scratch) : NULL,
                 .shared_scratch = step->support.shared_scratch,
                 .thread_scratch = step->support.thread_scratch,
-                .checks = step->op->check && !host_checks(plan, step),
+                .checks = step->op->check && !hn_host_checks(plan, step),
             };
         }
         p->begin[d + 1] = n;
@@ -220,7 +197,7 @@ size_t hn_program_bytes(const hn_plan *plan)
                    steps * (sizeof *p->calls + sizeof *p->launches + sizeof *p->launch) +
                    ((size_t)plan->n_results + 1) * sizeof *p->mirrors;
     for (int d = 0; d < plan->n_devices; d++)
-        bytes += hn_frame_bytes(plan, d);
+        bytes += hn_frame_measure(plan, d).of_host;
     for (int i = 0; i < plan->n_results && !plan->options.results_are_judged; i++) {
         const hn_value *v = &plan->values[plan->result[i]];
         bytes += plan->targets[plan->roots[v->root].device].is_host ? 0 : hn_type_span(&v->type);
@@ -470,7 +447,7 @@ static hn_status hand_over(hn_program *p, int s, const hn_run_options *options, 
     const hn_step *steps = plan->steps;
     hn_device *device = p->devices[steps[s].device];
     hn_submission stretch = { .at = &p->launches[p->launch[s]], .n = 1, .cancel = options->cancel,
-                              .fault = &p->fault };
+                              .fault = p->frames[steps[s].device].fault };
     for (*end = s + 1; *end < plan->n_steps && !is_watched(p, options); ++*end) {
         if (hn_step_is_view(&steps[*end]))
             continue;
@@ -479,6 +456,21 @@ static hn_status hand_over(hn_program *p, int s, const hn_run_options *options, 
         stretch.n++;
     }
     return device->backend->submit(device, &stretch);
+}
+
+/* What devices that are done say: of several that refused a call, the one that did so at the first step. */
+static hn_status hear(hn_program *p)
+{
+    hn_fault first = { 0 };
+    int at = p->plan->n_steps, on = 0;
+    for (int d = 0; d < p->n_devices; d++) {
+        hn_fault says;
+        HN_TRY(hn_frame_fault(&p->frames[d], &says));
+        for (int s = 0; says.kind && s < at; s++)
+            if (p->launch[s] == p->begin[d] + says.launch)
+                first = says, at = s, on = d;
+    }
+    return first.kind ? hn_frame_say(&p->frames[on], &first) : HN_OK;
 }
 
 static hn_status run_steps(hn_program *p, int s, const hn_run_options *options, int *end)
@@ -493,7 +485,8 @@ static hn_status run_steps(hn_program *p, int s, const hn_run_options *options, 
     HN_TRY(plan->steps[s].crosses ? cross(p, s) : hand_over(p, s, options, end));
     if (options->step_ns || options->scan)
         HN_TRY(device->backend->wait(device));
-    HN_TRY(hn_fault_report(&p->fault));
+    if (options->scan)
+        HN_TRY(hear(p));
     if (options->step_ns)
         options->step_ns[s] += hn_clock_ns() - start;
     return options->scan ? scan_step(p, s) : HN_OK;
@@ -534,7 +527,7 @@ static hn_status run_all(hn_program *p, const hn_run_options *options)
     for (int s = 0, end; s < n; s = end) {
         const hn_status status = run_steps(p, s, options, &end);
         if (status == HN_ERR_CANCELLED)
-            return hn_fail(status, "cancelled in step %d of %d, or soon after", s + 1, n);
+            return hn_fail(status, "cancelled in step %d of %d", s + 1, n);
         HN_TRY(status);
         if (p->plan->options.mode == HN_PLAN_POISON)
             HN_TRY(poison_dead(p, s));
@@ -543,7 +536,7 @@ static hn_status run_all(hn_program *p, const hn_run_options *options)
     }
     for (int d = 0; d < p->n_devices; d++)
         HN_TRY(p->devices[d]->backend->wait(p->devices[d]));
-    return hn_fault_report(&p->fault);
+    return hear(p);
 }
 
 /* Nothing is still under way when a run that failed returns; its first failure stands. */
@@ -561,7 +554,6 @@ hn_status hn_program_run(hn_program *p, const hn_run_options *options)
     static const hn_run_options none = { 0 };
     HN_REQUIRE(p, HN_ERR_ARGUMENT, "a program that was planned and not made");
     p->is_fresh = true; /* a run that fails has no results */
-    hn_fault_clear(&p->fault);
     HN_TRY(hn_storage_refresh(p->storage));
     HN_TRY(resolve(p));
     const hn_status status = run_all(p, options ? options : &none);

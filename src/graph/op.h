@@ -82,7 +82,7 @@ struct hn_op {
     hn_status (*check)(const hn_call *call);
     unsigned checks;
     /* HN_INPUT(i): floats of which each must be a number. The step ends by the first row that has another (the device's
-     * kernels tell it as they read the input, or hn_launch_finite does), and nothing of it is given to anybody. */
+     * kernels tell it as they read the input, or hn_launch_passes does), and nothing of it is given to anybody. */
     int finite;
 
     /* The op meant when this name is given one input: max is also a reduction. */

@@ -29,6 +29,12 @@ hn_status hn_prove_levels_open(hn_heap *heap, hn_isa allowed, hn_device *levels[
     return HN_OK;
 }
 
+static hn_status open_beside(hn_prove_env *env, const char *level)
+{
+    const hn_device_options options = { .n_threads = 1, .isa = level, .beside_others = true };
+    return env->n_others == 1 ? hn_device_open(&env->beside, env->heap, 0, &options) : HN_OK;
+}
+
 static hn_status open_all(hn_prove_env *env, int max_threads, hn_isa allowed)
 {
     hn_isa host;
@@ -38,6 +44,7 @@ static hn_status open_all(hn_prove_env *env, int max_threads, hn_isa allowed)
     HN_TRY(open_one(env, best.at, 0, 1, &env->one));
     for (int i = 0; i < 2; i++)
         HN_TRY(open_one(env, best.at, i, 1, &env->pair[i]));
+    HN_TRY(open_beside(env, best.at));
     for (int n = 2; n <= max_threads && env->n_threads < HN_MAX_VARIANTS; n++) {
         HN_TRY(open_one(env, best.at, 0, n, &env->threads[env->n_threads]));
         env->n_threads++;
@@ -65,6 +72,7 @@ static void close_one(hn_device **device)
 void hn_prove_env_close(hn_prove_env *env)
 {
     close_one(&env->one);
+    close_one(&env->beside);
     close_one(&env->pair[0]);
     close_one(&env->pair[1]);
     for (int i = 0; i < env->n_threads; i++)
@@ -79,7 +87,7 @@ hn_prove_env hn_prove_on_begin(const hn_prove_env *env, int i)
     hn_prove_env on = *env;
     on.cpu = env->one;
     on.one = on.pair[0] = env->others[i];
-    on.pair[1] = env->n_others > 1 ? env->others[(i + 1) % env->n_others] : env->one;
+    on.pair[1] = env->n_others > 1 ? env->others[(i + 1) % env->n_others] : env->beside;
     on.n_threads = on.n_levels = on.n_others = 0;
     on.threads[0] = NULL;
     on.report->on = on.one->name;

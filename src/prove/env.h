@@ -21,6 +21,7 @@ typedef struct hn_prove_env {
     hn_device *levels[HN_N_LEVELS + 1];
     int n_others; /* devices of other backends, the caller's: each is proved as `one` is, in an env of its own */
     hn_device *const *others;
+    hn_device *beside; /* as `one`, with a queue of its own: what work is shared with where there is one other. NULL: there is none */
     hn_device *cpu; /* in such an env, the `one` of the first: what it is held to by bits, where it promises them. Else NULL */
     /* Reports progress; returns false to stop. */
     bool (*progress)(void *context, double done, const char *what);

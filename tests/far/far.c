@@ -37,7 +37,7 @@ typedef struct item {
     item_kind kind;
     captured *call;
     const hn_cancel_flag *cancel;
-    hn_fault *fault;
+    hn_fault *fault; /* where it is in truth */
     char *to, *from;
     void *staged; /* freed with the item */
     size_t bytes;
@@ -58,6 +58,7 @@ typedef struct far {
     uint64_t coin;
     size_t memory, taken; /* 0: no bound */
     atomic_size_t staged; /* bytes of the host's that wait in the queue */
+    _Atomic bool is_broken; /* its thread came upon what is not its own */
 } far;
 
 /* What this thread, a host's, gave calls to and did not wait for yet: what others do there is theirs. */
@@ -130,8 +131,9 @@ static void fence_host(far *f, uint64_t seq)
 }
 
 /* With what the device finds in its own memory when the call's turn has come, at addresses that its kernel may use. */
-static hn_status run_captured(far *f, const captured *c, const hn_cancel_flag *cancel)
+static hn_status run_captured(far *f, const item *it)
 {
+    const captured *c = it->call;
     hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT], plain[HN_MAX_IN];
     hn_call call = c->call, shown;
     hn_launch launch = c->launch;
@@ -155,25 +157,16 @@ static hn_status run_captured(far *f, const captured *c, const hn_cancel_flag *c
     }
     const unsigned packed = far_shown(&call, plain, &shown);
     launch.call = &shown;
-    const hn_status status = f->kernels->backend->submit(f->kernels, &(hn_submission){ .at = &launch, .n = 1, .cancel = cancel });
+    const hn_status status = f->kernels->backend->submit(f->kernels, &(hn_submission){ .at = &launch, .n = 1, .cancel = it->cancel, .fault = it->fault });
     far_shown_free(packed, plain);
     far_spoil(&call);
     return status;
 }
 
-static void call(far *f, const item *it)
-{
-    if (atomic_load(&it->fault->status) != HN_OK)
-        return;
-    const hn_status status = run_captured(f, it->call, it->cancel);
-    if (status != HN_OK)
-        hn_fault_set(it->fault, status);
-}
-
 static void work(far *f, item *it)
 {
     switch (it->kind) {
-    case CALL: call(f, it); break;
+    case CALL: f->is_broken = f->is_broken || (!it->fault->kind && run_captured(f, it) != HN_OK); break;
     case FILL: memset(it->to, it->byte, it->bytes); break;
     case WRITE:
     case READ:
@@ -246,7 +239,7 @@ static hn_status far_wait(hn_device *device)
     far *f = far_of(device);
     set_amid(f, false);
     wait_for(f, queued(f));
-    return HN_OK;
+    return f->is_broken ? hn_fail(HN_ERR_PROOF, "%s: a call whose operands are no memory of its own", device->name) : HN_OK;
 }
 
 /* ---- the backend ---- */
@@ -494,12 +487,14 @@ static void discard(hn_device *device, hn_launch *launches, int n)
 static hn_status submit(hn_device *device, const hn_submission *s)
 {
     far *f = far_of(device);
+    char *fault;
+    HN_TRY(find(f, s->fault, sizeof *s->fault, &fault));
     set_amid(f, true);
     for (int i = 0; i < s->n; i++) {
         item *it = item_new(CALL);
         it->call = (captured *)(uintptr_t)s->at[i].binding;
         it->cancel = s->cancel;
-        it->fault = s->fault;
+        it->fault = (hn_fault *)(void *)fault;
         device->n_calls += it->call->launch.apply != NULL;
         put(f, it);
     }
@@ -541,6 +536,7 @@ static void far_close(hn_device *device)
 static hn_status far_open(hn_device **out, hn_heap *heap, const hn_device_options *options)
 {
     const hn_device_options own = { .name = "cpu", .n_threads = options->n_threads, .isa = options->isa };
+    const hn_device_options spare = { "cpu", own.n_threads, own.isa, .beside_others = true };
     *out = NULL;
     far *f = hn_alloc(heap, HN_TAG_DEVICE, sizeof *f);
     if (!f)
@@ -549,7 +545,7 @@ static hn_status far_open(hn_device **out, hn_heap *heap, const hn_device_option
     snprintf(f->device.name, sizeof f->device.name, "%s", options->name ? options->name : "far");
     hn_status status = hn_backend_find("cpu")->open(&f->kernels, heap, &own);
     if (status == HN_OK) {
-        status = hn_backend_find("cpu")->open(&f->device.host, heap, &own);
+        status = hn_backend_find("cpu")->open(&f->device.host, heap, &spare);
         if (status != HN_OK)
             f->kernels->backend->close(f->kernels);
     }

@@ -28,7 +28,6 @@ typedef struct sums {
     hn_call call;
     hn_launch launch;
     hn_frame frame;
-    hn_fault fault;
 } sums;
 
 static bool sums_open(sums *s, hn_device *far)
@@ -65,11 +64,11 @@ static bool submit(sums *s, int64_t at, int64_t n)
     s->out = rows_at(n, &s->y, at);
     hn_frame_set(&s->frame);
     const bool ok = CHECK_OK(hn_frame_send(&s->frame)) &&
-                    CHECK_OK(s->far->backend->submit(s->far, &(hn_submission){ .at = &s->launch, .n = 1, .fault = &s->fault }));
+                    CHECK_OK(s->far->backend->submit(s->far, &(hn_submission){ .at = &s->launch, .n = 1, .fault = s->frame.fault }));
     memset(&s->in, 0xee, sizeof s->in);
     memset(&s->out, 0xee, sizeof s->out);
     s->call = (hn_call){ .op = s->call.op, .n_in = 2, .n_out = 1, .in = { &s->in, &s->in }, .out = { &s->out } };
-    memset(s->frame.words, 0xee, s->frame.memory.bytes);
+    memset(s->frame.words, 0xee, s->frame.n_words * sizeof *s->frame.words);
     s->frame.is_written = false;
     return ok;
 }

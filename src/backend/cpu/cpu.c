@@ -1,10 +1,12 @@
-/* Runs at once in submit: the thread that calls is the queue, and its pool does the work.
+/* Runs at once in submit: the thread that calls is the queue, and its pool does the work. Beside devices with queues of their own
+ * a thread is (queue.h), and does the same in its turn.
  *
  *     submit     launch  launch  launch            one after the other: a launch sees all that those before it wrote
  *     launch     phase 0 | phase 1 | ...           a barrier at each bar: hn_pool_run returns when all units are done
  *     phase      unit unit unit unit ...           on any threads, in any order, none sees what another writes
  *
- * So there is nothing to wait for afterwards: an event is reached when it is recorded, and copies are memmove. And no bit depends on
+ * So there is nothing to wait for between calls, and copies are memmove: where the caller is the queue, an event is reached when it is
+ * recorded. And no bit depends on
  * threads: a unit's elements are its own, computed whole by the one who has it. A thread's scratch is good for its unit alone; shared
  * scratch is what phases hand to each other.
  *
@@ -14,12 +16,13 @@
  * and a binding that has a rows_phase leaves alone in later phases what those up to it made.
  *
  * Kernels cannot fail: all that could was asked before, in `supports`, ids by the op's check. What only they see, a row that is not
- * finite, they mark (bad_row, the first of all); the phases that follow are left out, and the row is named on the caller's thread.
+ * finite, they mark (bad_row, the first of all); the phases that follow are left out, and the fault has the row.
  *
  * An op without a binding runs by its `forward`, as one unit: slowly, in any layout, and taking no memory over. */
 #include "backend/cpu/cpu.h"
 
 #include "backend/cpu/panel16.h"
+#include "backend/fault.h"
 #include "base/os/memory.h"
 
 #include <stdio.h>
@@ -44,11 +47,17 @@ const hn_cpu_binding *hn_cpu_binding_of(const hn_op *op)
     return NULL;
 }
 
+static hn_cpu *cpu_of(hn_device *device)
+{
+    return (hn_cpu *)(void *)device;
+}
+
 static void close_device(hn_device *device)
 {
     if (!device)
         return;
-    hn_cpu *cpu = (hn_cpu *)(void *)device;
+    hn_cpu *cpu = cpu_of(device);
+    hn_queue_free(cpu->queue);
     hn_pool_free(cpu->pool);
     hn_free(device->heap, cpu);
 }
@@ -65,25 +74,45 @@ static hn_status buffer_new(hn_device *device, hn_tag tag, size_t bytes, hn_buff
     return HN_ERR_MEMORY;
 }
 
+static hn_status await_all(hn_device *device)
+{
+    hn_queue *queue = cpu_of(device)->queue;
+    return queue ? hn_queue_wait(queue) : HN_OK;
+}
+
 static void buffer_free(hn_buffer *buffer)
 {
+    (void)await_all(buffer->device);
     hn_free(buffer->device->heap, buffer->data);
     *buffer = (hn_buffer){ 0 };
 }
 
 static hn_status fill(hn_device *device, void *at, int byte, size_t bytes)
 {
-    (void)device;
-    memset(at, byte, bytes);
+    hn_queue *queue = cpu_of(device)->queue;
+    if (queue)
+        hn_queue_put(queue, &(hn_queued){ .kind = HN_QUEUED_FILL, .to = at, .byte = byte, .bytes = bytes });
+    else
+        memset(at, byte, bytes);
     return HN_OK;
 }
 
-/* At once, and the queue is empty whenever the host looks. */
+/* When its turn has come, which is at once where the queue is the thread that calls. */
 static hn_status transfer(hn_device *device, void *to, const void *from, size_t bytes)
 {
-    (void)device;
-    memmove(to, from, bytes);
+    hn_queue *queue = cpu_of(device)->queue;
+    if (queue)
+        hn_queue_put(queue, &(hn_queued){ .kind = HN_QUEUED_MOVE, .to = to, .from = from, .bytes = bytes });
+    else
+        memmove(to, from, bytes);
     return HN_OK;
+}
+
+/* What is taken is the caller's again. */
+static hn_status write_bytes(hn_device *device, void *to, const void *from, size_t bytes)
+{
+    HN_TRY(transfer(device, to, from, bytes));
+    return await_all(device);
 }
 
 static hn_status copy(hn_device *device, void *to, hn_device *source, const void *from,
@@ -93,22 +122,24 @@ static hn_status copy(hn_device *device, void *to, hn_device *source, const void
     return transfer(device, to, from, bytes);
 }
 
-/* Whatever was submitted is done. */
 static void record(hn_device *device, hn_event *out)
 {
-    *out = (hn_event){ .device = device };
+    hn_queue *queue = cpu_of(device)->queue;
+    *out = queue ? (hn_event){ .device = device, .number = hn_queue_put_so_far(queue) } : (hn_event){ 0 };
 }
 
 static void reach(const hn_event *event)
 {
-    (void)event;
+    hn_queue_reach(cpu_of(event->device)->queue, event->number);
 }
 
-/* Its queue is the thread that calls. */
 static hn_status await(hn_device *device, const hn_event *event)
 {
-    (void)device;
-    event->device->backend->reach(event);
+    hn_queue *queue = cpu_of(device)->queue;
+    if (queue)
+        hn_queue_put(queue, &(hn_queued){ .kind = HN_QUEUED_EVENT, .until = *event });
+    else
+        event->device->backend->reach(event);
     return HN_OK;
 }
 
@@ -129,8 +160,9 @@ static hn_status pack(hn_device *device, const hn_type *type, void *to, const hn
 {
     pack_job job = { type, from, to };
     if (!type->layout)
-        return transfer(device, to, from->data, hn_type_bytes(type));
-    hn_pool_run(((hn_cpu *)(void *)device)->pool, hn_layout_units(type), 1, pack_units, &job);
+        return write_bytes(device, to, from->data, hn_type_bytes(type));
+    HN_TRY(await_all(device));
+    hn_pool_run(cpu_of(device)->pool, hn_layout_units(type), 1, pack_units, &job);
     return HN_OK;
 }
 
@@ -202,11 +234,11 @@ static int64_t smallest_chunk(const hn_call *call, int64_t units, bool makes_row
     return n < 1 ? 1 : n > (double)units ? units : (int64_t)n;
 }
 
-static hn_status refuse_row(const hn_launch *launch, int64_t row)
+/* A row that turns out to have numbers alone is told as well: whoever has the words says so. */
+static void refuse_row(const hn_launch *launch, int64_t row, hn_fault *fault)
 {
-    HN_TRY(hn_launch_finite(launch, row));
-    return hn_fail(HN_ERR_PROOF, "%s: its kernel refused row %lld, which is finite", launch->call->op->name,
-                   (long long)row);
+    if (!hn_launch_refuse_row(launch, row, fault))
+        *fault = (hn_fault){ .kind = HN_FAULT_ROW, .launch = launch->number, .row = row };
 }
 
 /* An input is what it was in the call before, which did not write over it. */
@@ -226,16 +258,15 @@ static bool finds_rows(const hn_launch *before, const hn_launch *launch)
     return is_kept(before, launch, 0) && (!binding->rows_by || is_kept(before, launch, binding->rows_by));
 }
 
-static hn_status run_launch(hn_cpu *cpu, const hn_launch *launch, const hn_launch *before)
+static void run_launch(hn_cpu *cpu, const hn_launch *launch, const hn_launch *before, hn_fault *fault)
 {
     const hn_cpu_binding *binding = launch->binding;
-    HN_TRY(hn_launch_check(launch));
-    if (!binding || !binding->sees_rows)
-        HN_TRY(hn_launch_finite(launch, 0));
+    if (!hn_launch_passes(launch, !binding || !binding->sees_rows, fault))
+        return;
     if (!binding) {
         hn_call call = *launch->call;
         hn_pool_run(cpu->pool, 1, 1, run_forward, &call);
-        return HN_OK;
+        return;
     }
     _Atomic int64_t bad_row = INT64_MAX;
     const hn_cpu_task task = { .cpu = cpu, .call = launch->call, .shared = launch->scratch,
@@ -249,10 +280,11 @@ static hn_status run_launch(hn_cpu *cpu, const hn_launch *launch, const hn_launc
         const int64_t units = binding->units(&task, phase);
         if (units > 0)
             hn_pool_run(cpu->pool, units, smallest_chunk(launch->call, units, phase < binding->rows_phase), run_units, &job);
-        if (atomic_load(&bad_row) != INT64_MAX)
-            return refuse_row(launch, bad_row);
+        if (atomic_load(&bad_row) != INT64_MAX) {
+            refuse_row(launch, bad_row, fault);
+            return;
+        }
     }
-    return HN_OK;
 }
 
 /* The first of launches [from, n) that streams: threads ask memory for it while they have nothing else to do. */
@@ -269,23 +301,29 @@ static int tell_next(hn_cpu *cpu, const hn_submission *stretch, int from)
     return stretch->n;
 }
 
-static hn_status submit(hn_device *device, const hn_submission *stretch)
+static hn_status run_stretch(hn_device *device, const hn_submission *stretch)
 {
-    hn_cpu *cpu = (hn_cpu *)(void *)device;
+    hn_cpu *cpu = cpu_of(device);
     int next = -1;
-    for (int i = 0; i < stretch->n; i++) {
-        HN_REQUIRE(!hn_is_cancelled(stretch->cancel), HN_ERR_CANCELLED, "cancelled");
+    for (int i = 0; i < stretch->n && !stretch->fault->kind; i++) {
+        if (hn_is_cancelled(stretch->cancel)) {
+            hn_launch_stop(&stretch->at[i], stretch->fault);
+            break;
+        }
         if (next <= i)
             next = tell_next(cpu, stretch, i + 1);
-        HN_TRY(run_launch(cpu, &stretch->at[i], i ? &stretch->at[i - 1] : NULL));
+        run_launch(cpu, &stretch->at[i], i ? &stretch->at[i - 1] : NULL, stretch->fault);
         device->n_calls += stretch->at[i].apply != NULL;
     }
     return HN_OK;
 }
 
-static hn_status await_all(hn_device *device)
+static hn_status submit(hn_device *device, const hn_submission *stretch)
 {
-    (void)device;
+    hn_queue *queue = cpu_of(device)->queue;
+    if (!queue)
+        return run_stretch(device, stretch);
+    hn_queue_put(queue, &(hn_queued){ .kind = HN_QUEUED_CALLS, .calls = *stretch });
     return HN_OK;
 }
 
@@ -310,7 +348,8 @@ static size_t available(const hn_device *device)
 
 static void shuffle(hn_device *device, uint64_t seed)
 {
-    hn_pool_set_shuffle(((hn_cpu *)(void *)device)->pool, seed);
+    (void)await_all(device);
+    hn_pool_set_shuffle(cpu_of(device)->pool, seed);
 }
 
 const hn_backend hn_backend_cpu = {
@@ -323,7 +362,7 @@ const hn_backend hn_backend_cpu = {
     .buffer_new = buffer_new,
     .buffer_free = buffer_free,
     .fill = fill,
-    .write = transfer,
+    .write = write_bytes,
     .send = transfer,
     .fetch = transfer,
     .pack = pack,
@@ -372,9 +411,11 @@ static hn_status open_device(hn_device **out, hn_heap *heap, const hn_device_opt
     cpu->isa = isa;
     snprintf(cpu->device.name, sizeof cpu->device.name, "%s",
              options->name ? options->name : "cpu");
-    const hn_status status = hn_pool_new(heap, options->n_threads, &cpu->pool);
+    hn_status status = hn_pool_new(heap, options->n_threads, &cpu->pool);
+    if (status == HN_OK && options->beside_others)
+        status = hn_queue_new(&cpu->queue, &cpu->device, run_stretch);
     if (status != HN_OK) {
-        hn_free(heap, cpu);
+        close_device(&cpu->device);
         return status;
     }
     cpu->device.n_threads = hn_pool_threads(cpu->pool);

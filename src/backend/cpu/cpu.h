@@ -8,6 +8,7 @@
 #define HN_BACKEND_CPU_CPU_H
 
 #include "backend/backend.h"
+#include "backend/queue.h"
 #include "kernels/families.h"
 #include "base/pool.h"
 #include "ops/ops.h"
@@ -17,6 +18,7 @@ typedef struct hn_cpu {
     hn_isa isa;
     hn_pool *pool;
     hn_families kernels;
+    hn_queue *queue; /* beside other devices; NULL: the thread that calls is its queue */
 } hn_cpu;
 
 /* One call while it runs. */
