@@ -502,6 +502,48 @@ else
     echo "skipped: abi.sh: abidiff or xz is not installed"
 fi
 
+# Numbers of tables: a line more, one between others, one that is gone.
+enums() { # the lines of types, those of optimisers
+    printf '%s\n' "$1" >"$tree/src/quant/types.def"
+    printf '%s\n' "$2" >"$tree/src/train/optimizers.def"
+}
+numbered() { # HEADER TABLE: an enum without names
+    printf 'typedef enum hn_e {\n    /* Written by tools/enums.sh from %s: */\n    /* End of what tools/enums.sh writes. */\n} hn_e;\n' "$2" \
+        >"$tree/include/hone/$1"
+}
+clean
+mkdir -p "$tree/src/quant" "$tree/src/train" "$tree/include/hone" "$tree/docs/abi"
+numbered tensor.h src/quant/types.def
+numbered train.h src/train/optimizers.def
+types='HN_SCALAR(F32,  f32, "F32")
+HN_FORMAT(q8_0, "Q8_0")
+HN_LISTED("Q4_2", 4)'
+optimizers='HN_OPTIMIZER(adamw, ADAMW, 0)
+HN_OPTIMIZER(sgd,   SGD,   0)'
+enums "$types" "$optimizers"
+try 1 enums 'include/hone/train.h: found (<), and expected of the table that it names (>); tools/enums.sh writes it'
+"$tools/enums.sh" "$tree" >/dev/null
+try 0 enums '2 passed, 0 failed'
+tried 0 '    HN_ELEMENT_f32 = 0, HN_ELEMENT_q8_0 = 1' cat "$tree/include/hone/tensor.h"
+tried 0 '    HN_TRAINER_ADAMW, /* "adamw", or NULL */' cat "$tree/include/hone/train.h"
+tried 0 '    HN_TRAINER_SGD    /* "sgd" */' cat "$tree/include/hone/train.h"
+printf 'HN_ELEMENT_f32 0\nHN_ELEMENT_q8_0 1\nHN_TRAINER_ADAMW 0\nHN_TRAINER_SGD 1\n' >"$tree/docs/abi/layouts.txt"
+enums "$types
+HN_SCALAR(U8, u8, NULL)" "$optimizers"
+try 1 enums '>     HN_ELEMENT_f32 = 0, HN_ELEMENT_q8_0 = 1, HN_ELEMENT_u8 = 2'
+"$tools/enums.sh" "$tree" >/dev/null
+try 0 enums '2 passed, 0 failed'
+enums "HN_FORMAT(q4_0, \"Q4_0\")
+$types" "$optimizers"
+try 1 enums 'src/quant/types.def: HN_ELEMENT_f32 is 0 in the last release (docs/abi/layouts.txt) and would be 1: a new line goes behind the last'
+enums "$types" 'HN_OPTIMIZER(sgd, SGD, 0)'
+try 1 enums 'src/train/optimizers.def: HN_TRAINER_SGD is 1 in the last release'
+enums "$types" ''
+try 1 enums 'src/train/optimizers.def: no line that tools/enums.sh reads'
+enums "$types" "$optimizers"
+sed -i '/End of what/d' "$tree/include/hone/train.h"
+try 1 enums 'include/hone/train.h: expected one line "    /* End of what tools/enums.sh writes. */"'
+
 # 51 functions, as fewer are taken for a library that could not be read.
 clean
 mkdir -p "$tree/include/hone"

@@ -25,6 +25,7 @@ typedef struct hn_shape {
 /* The types by number, each called as it is named. Where a type is taken as a text, hn_element_name gives it. The numbers stay
  * what they are. */
 typedef enum hn_element {
+    /* Written by tools/enums.sh from src/quant/types.def: */
     HN_ELEMENT_f32 = 0, HN_ELEMENT_f16 = 1, HN_ELEMENT_bf16 = 2, HN_ELEMENT_f64 = 3,
     HN_ELEMENT_i32 = 4, HN_ELEMENT_i64 = 5, HN_ELEMENT_u8 = 6, HN_ELEMENT_q8_0 = 7,
     HN_ELEMENT_q4_0 = 8, HN_ELEMENT_q4_k = 9, HN_ELEMENT_q6_k = 10, HN_ELEMENT_q4_1 = 11,
@@ -32,6 +33,7 @@ typedef enum hn_element {
     HN_ELEMENT_q5_k = 16, HN_ELEMENT_iq4_nl = 17, HN_ELEMENT_iq4_xs = 18, HN_ELEMENT_mxfp4 = 19,
     HN_ELEMENT_nvfp4 = 20, HN_ELEMENT_tq1_0 = 21, HN_ELEMENT_tq2_0 = 22, HN_ELEMENT_q1_0 = 23,
     HN_ELEMENT_q2_0 = 24, HN_ELEMENT_q8_1 = 25, HN_ELEMENT_q8_k = 26
+    /* End of what tools/enums.sh writes. */
 } hn_element;
 
 /* HN_ERR_ARGUMENT: there is none of this name. */

@@ -19,9 +19,11 @@ typedef struct hn_trainer hn_trainer;
 
 /* What updates parameters, and the type of its states, by number. */
 typedef enum hn_trainer_optimizer {
+    /* Written by tools/enums.sh from src/train/optimizers.def: */
     HN_TRAINER_ADAMW, /* "adamw", or NULL */
     HN_TRAINER_SGD,   /* "sgd" */
     HN_TRAINER_LION   /* "lion" */
+    /* End of what tools/enums.sh writes. */
 } hn_trainer_optimizer;
 HN_API hn_status hn_trainer_optimizer_named(const char *word_or_null, hn_trainer_optimizer *out); /* HN_ERR_ARGUMENT lists them */
 HN_API const char *hn_trainer_optimizer_name(hn_trainer_optimizer optimizer); /* "" of a number that is none */

@@ -84,7 +84,7 @@ CHOICE(hn_lm_call_form, FORMS, HN_N_CALL_FORMS)
 CHOICE(hn_finetune_schedule, SCHEDULES, HN_N_SCHEDULES)
 CHOICE(hn_finetune_balance, BALANCES, HN_N_BALANCE_SPANS)
 
-/* Of types.def, whose lines are the list. */
+/* Of types.def, whose lines are the list; tools/enums.sh writes them into the header. */
 static const int hn_element_inner[] = {
 #define HN_SCALAR(upper, name, gguf, id, safetensors, bytes, kind, kernels, panel) INNER(HN_ELEMENT_##name, HN_##upper)
 #define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, most, panel) INNER(HN_ELEMENT_##name, HN_TYPE_##name)
