@@ -49,6 +49,12 @@ static hn_status check_whole(const hn_meta *meta)
     return HN_OK;
 }
 
+/* Of a text in a file, which may be of any length. */
+static int digits_of(hn_span text, int most)
+{
+    return text.bytes < (size_t)most ? (int)text.bytes : most;
+}
+
 static hn_status check_digest(const hn_adapter *a, const hn_adapter_use *use, const char *key,
                               const char *what, const char *found, hn_adapter_trial *told)
 {
@@ -57,12 +63,12 @@ static hn_status check_digest(const hn_adapter *a, const hn_adapter_use *use, co
     if (!want.data || is_text(want, found))
         return HN_OK;
     HN_REQUIRE(use->is_forced, HN_ERR_ARGUMENT,
-               "trained with another %s: %s is %.*s..., and here it is %.16s...%s", what, key,
-               want.bytes < 16 ? (int)want.bytes : 16, (const char *)want.data, found[0] ? found : "none",
+               "trained with another %s: %s is %.*s, and here it is %s%s", what, key,
+               digits_of(want, 64), (const char *)want.data, found[0] ? found : "none",
                use->may_be_forced ? ": --force takes it all the same" : "");
     const size_t used = strlen(told->overridden);
     snprintf(told->overridden + used, sizeof told->overridden - used, "%s%s is %.*s..., and here it is "
-             "%.16s...", used ? "; " : "", key, want.bytes < 16 ? (int)want.bytes : 16,
+             "%.16s...", used ? "; " : "", key, digits_of(want, 16),
              (const char *)want.data, found[0] ? found : "none");
     return HN_OK;
 }
@@ -109,10 +115,10 @@ static hn_status check_base(const hn_adapter *a, const hn_adapter_use *use, int6
     if (!*is_other)
         return HN_OK;
     HN_REQUIRE(use->is_forced, HN_ERR_ARGUMENT,
-               "trained on another base: %.16s..., and %s is %.16s... (types of weights count)",
-               (const char *)want.data, hn_model_path(a->model), text);
-    snprintf(told->overridden, sizeof told->overridden, "the base: trained on %.16s..., this is %.16s...",
-             (const char *)want.data, text);
+               "trained on another base: %.*s, and %s is %s (types of weights count)",
+               digits_of(want, 64), (const char *)want.data, hn_model_path(a->model), text);
+    snprintf(told->overridden, sizeof told->overridden, "the base: trained on %.*s..., this is %.16s...",
+             digits_of(want, 16), (const char *)want.data, text);
     return HN_OK;
 }
 
@@ -330,9 +336,9 @@ hn_status hn_adapters_template(const hn_adapters *all, hn_span *out)
         if (!one.data)
             continue; /* trained on texts as they are, or by others */
         HN_REQUIRE(!first.data || (first.bytes == one.bytes && !memcmp(first.data, one.data, one.bytes)),
-                   HN_ERR_ARGUMENT, "adapters that were trained with several chat templates: %.16s... and "
-                   "%.16s...: --template or --template-name says which", (const char *)first.data,
-                   (const char *)one.data);
+                   HN_ERR_ARGUMENT, "adapters that were trained with several chat templates: %.*s and "
+                   "%.*s: --template or --template-name says which", digits_of(first, 64), (const char *)first.data,
+                   digits_of(one, 64), (const char *)one.data);
         first = one;
         HN_TRY(hn_meta_string(meta, HN_ADAPTER_TEMPLATE_TEXT, &one));
         if (one.data)

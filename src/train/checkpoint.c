@@ -236,7 +236,7 @@ static hn_status check_same(const char *what, const hn_meta *meta, const char *k
     char found[65];
     HN_TRY(get_text(meta, key, found, sizeof found));
     HN_REQUIRE(!strcmp(found, expected), HN_ERR_ARGUMENT,
-               "made with another %s: %.16s..., now %.16s...", what, found, expected);
+               "made with another %s: %s, now %.64s", what, found, expected);
     return HN_OK;
 }
 
