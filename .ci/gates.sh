@@ -11,17 +11,24 @@ if [ "$(df -Pk . | awk 'NR == 2 { print $4 }')" -lt $((room_needed * 1048576)) ]
     exit 1
 fi
 
+# worked FILE: seconds of processors that `times` says of what a shell waited for. A machine that does other things changes those of
+# the clock alone.
+worked() { awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, at, "m"); n += 60 * at[1] + at[2] } } END { printf "%d", n }' "$1"; }
+
 # gate NAME COMMAND...: its time, and the end of what it printed if it failed, without what was built well; one that ends with 77
 # lacks what it says
 gate() {
-    local name=$1 log start=$SECONDS status=0
+    local name=$1 log start=$SECONDS status=0 before after
     shift
     [[ "$name" =~ $only ]] || return 0
     log=$(mktemp) || { failed=$((failed + 1)); echo "FAILED  $name: $(room "${TMPDIR:-/tmp}")"; return; }
+    times >"$log" && before=$(worked "$log")
     "$@" >"$log" 2>&1 || status=$?
+    times >"$log.times" && after=$(worked "$log.times")
+    rm -f "$log.times"
     if [ "$status" -eq 0 ]; then
         passed=$((passed + 1))
-        echo "ok      $name ($((SECONDS - start)) s)"
+        echo "ok      $name ($((SECONDS - start)) s, $((after - before)) of a processor)"
     elif [ "$status" -eq 77 ]; then
         echo "skipped $name: $(tail -n 1 "$log")"
     else
@@ -99,4 +106,4 @@ kernels_on() { # FOLDER RUNNER...: the check comes after the runner
 }
 
 # Who has these names for something else would have gates call that.
-readonly -f room gate beside sanitized ctests fuzz for_arm on_arm kernel_checks kernels_on
+readonly -f room worked gate beside sanitized ctests fuzz for_arm on_arm kernel_checks kernels_on
