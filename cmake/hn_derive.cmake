@@ -4,6 +4,7 @@
 #                               hn_cpu_<op>, or a line HN_BIND_<WHAT>(op ...) that makes one; and for those of strips.def
 #   backend/cpu/strips.def      HN_STRIP(shape, op) for each op that none of these binds, and whose kernel is HN_PARAMS_<op>_f32 of
 #                               one of the shapes HN_SHARED_<shape> in kernels/elemwise/elemwise.h
+#   kernels/formats.h           an #include of kernels/formats/NAME.h for each block format of quant/types.def that has kernels
 #   kernels/FAMILY/FAMILY.def   HN_KERNEL(slot) for each HN_PARAMS_<slot> of a FAMILY.h that includes that list
 #   server/page.def             HN_PAGE_FILE(number, file, tag) for each file of src/server/page, tag of its bytes
 #   kernels/slots.def           HN_SLOTS(family, level) for each NAME_<level>.c that is built (cmake/hn_kernels.cmake)
@@ -88,6 +89,19 @@ function(hn_derive_kernels)
   endforeach()
 endfunction()
 
+# Of the table and not of the folder: a format that has kernels and no file is an include that is not there.
+function(hn_derive_formats)
+  set(types ${HN_ROOT}/src/quant/types.def)
+  set(list "/* Formats that have kernels, of quant/types.def, by cmake/hn_derive.cmake. */\n")
+  file(STRINGS ${types} lines REGEX "^HN_FORMAT\\([a-z0-9_]+,.* (decoded|walks),")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^HN_FORMAT\\(([a-z0-9_]+),.*" "\\1" name "${line}")
+    string(APPEND list "#include \"kernels/formats/${name}.h\"\n")
+  endforeach()
+  hn_write_if_changed(${HN_DERIVED}/kernels/formats.h "${list}")
+  hn_configure_depends(${types})
+endfunction()
+
 function(hn_derive_page)
   file(GLOB files ${HN_ROOT}/src/server/page/*.html ${HN_ROOT}/src/server/page/*.css ${HN_ROOT}/src/server/page/*.js)
   set(list "")
@@ -105,4 +119,5 @@ endfunction()
 
 hn_derive_bindings()
 hn_derive_kernels()
+hn_derive_formats()
 hn_derive_page()

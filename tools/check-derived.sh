@@ -2,7 +2,8 @@
 # check-derived.sh BUILD [ROOT]: the lists that the build derives hold all that there is: every binding that libhone.a defines is
 # in bindings.def, and nothing else; in a copy, one that is added is found, and so is a kernel's signature that is
 # spread over lines; an op whose kernel's signature has a shape of strips is bound by it, unless it is bound already, and what
-# is no op is not; every file of the page is in page.def. NM and CMAKE name the tools.
+# is no op is not; every file of decoders, of the formats that have kernels and of no others, is in kernels/formats.h; every file of
+# the page is in page.def. NM and CMAKE name the tools.
 build=$(cd "${1:?the build folder}" && pwd)
 cd "${2:-$(dirname "$0")/..}" || exit 1
 copy=$(mktemp -d)
@@ -25,18 +26,23 @@ ${NM:-nm} -g --defined-only "$build/libhone.a" 2>/dev/null |
 sort "$build/derived/backend/cpu/bindings.def" >"$copy/listed"
 [ -s "$copy/defined" ] || { echo "no binding in libhone.a"; n_failed=1; }
 same "bindings" "$copy/defined" "$copy/listed"
+for file in src/kernels/formats/*; do echo "#include \"${file#src/}\""; done | sort >"$copy/defined"
+grep '^#' "$build/derived/kernels/formats.h" | sort >"$copy/found"
+same "decoders" "$copy/defined" "$copy/found"
 
 # One more of each kind.
-mkdir -p "$copy/src/backend/cpu" "$copy/src/kernels" "$copy/src/ops"
+mkdir -p "$copy/src/backend/cpu" "$copy/src/kernels" "$copy/src/ops" "$copy/src/quant"
 cp src/backend/cpu/bind_*.c "$copy/src/backend/cpu"
 cp -R src/kernels/norm src/kernels/elemwise "$copy/src/kernels"
 cp src/ops/ops.def "$copy/src/ops"
+cp src/quant/types.def "$copy/src/quant"
 cp -R src/server "$copy/src"
 echo '"a file";' >"$copy/src/server/page/zz_planted.js"
 printf 'HN_OP(planted_map, hn_node *x)\nHN_OP(planted_alone, hn_node *x)\n' >>"$copy/src/ops/ops.def"
 for name in planted_map planted_alone planted_no_op; do
     printf '#define HN_PARAMS_%s_f32 HN_SHARED_map\n' $name >>"$copy/src/kernels/elemwise/elemwise.h"
 done
+printf 'HN_FORMAT(planted_%s, "P", 99, 32, 18, %s, whole, 8, 15, )\n' fast decoded walking walks slow none >>"$copy/src/quant/types.def"
 printf '\nHN_BIND_PLANTED(planted_line)\n' >>"$copy/src/backend/cpu/bind_norm.c"
 printf 'const hn_cpu_binding hn_cpu_planted_alone = { 0 };\n' >"$copy/src/backend/cpu/bind_planted.c"
 printf '#define HN_PARAMS_planted_f32 \\\n    int64_t n, \\\n    float *x\n#define HN_PARAMS_after_f32 int64_t n\n' \
@@ -60,6 +66,11 @@ same "strips with one more" "$copy/wanted" "$copy/got"
 } | sort >"$copy/wanted"
 sort "$copy/derived/kernels/norm/norm.def" >"$copy/got"
 same "kernels of norm with two more" "$copy/wanted" "$copy/got"
+{
+    cat "$build/derived/kernels/formats.h"
+    printf '#include "kernels/formats/planted_%s.h"\n' fast walking
+} >"$copy/wanted"
+same "decoders with two more" "$copy/wanted" "$copy/derived/kernels/formats.h"
 {
     cat "$build/derived/server/page.def"
     echo "HN_PAGE_FILE($(grep -c . "$build/derived/server/page.def"), \"zz_planted.js\", \"$(${CMAKE:-cmake} -E sha256sum "$copy/src/server/page/zz_planted.js" | cut -c 1-32)\")"

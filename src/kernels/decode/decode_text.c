@@ -1,7 +1,8 @@
-/* The decoders of decode.h: those of row.h and panel.h in one table. */
+/* The decoders of decode.h: of each type row_NAME and panel_NAME in one table. */
 #include "kernels/decode/decode.h"
 #include "kernels/decode/panel.h"
 #include "kernels/decode/turn.h"
+#include "kernels/formats.h"
 
 HN_KERNEL_TABLE(decode) = {
     .turn = turn,

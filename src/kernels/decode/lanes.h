@@ -83,24 +83,6 @@ HN_INLINE h16 h_load_bytes(const void *p)
 
 HN_INLINE f32x16 halves_f16(const uint8_t *p) { return f_from_f16(h_load_bytes(p)); }
 
-/* Six-bit scale and minimum of sub-block j, times d and dmin, for sixteen rows. */
-HN_INLINE void k_scales(const uint8_t *block, int j, f32x16 *scale, f32x16 *minimum)
-{
-    const uint8_t *s = block + 64;
-    const f32x16 d = halves_f16(block), dmin = halves_f16(block + 32);
-    i32x16 sc, mn;
-    if (j < 4) {
-        sc = i_and(bytes_u8(s + 16 * j), i_set1(63));
-        mn = i_and(bytes_u8(s + 16 * (j + 4)), i_set1(63));
-    } else {
-        const i32x16 both = bytes_u8(s + 16 * (j + 4));
-        sc = i_or(i_and(both, i_set1(15)), i_shl(i_shr(bytes_u8(s + 16 * (j - 4)), 6), 4));
-        mn = i_or(i_shr(both, 4), i_shl(i_shr(bytes_u8(s + 16 * j), 6), 4));
-    }
-    *scale = f_mul(d, i_to_f(sc));
-    *minimum = f_mul(dmin, i_to_f(mn));
-}
-
 /* Word `at` (four bytes) of each of sixteen rows, where words lie side by side, and the halves of
  * such words as floats. */
 HN_INLINE i32x16 words(const void *panel, int64_t at)
@@ -129,18 +111,6 @@ HN_INLINE void k_scales_of_words(const uint8_t *packed, int j, i32x16 *scale, i3
 #undef FROM
 }
 
-/* A 6-bit value of Q6_K less 32: the low four bits of `low` (or its high four) and two of
- * `top`. */
-HN_INLINE f32x16 six_bits(i32x16 low, i32x16 top, int quarter)
-{
-    const i32x16 four = quarter < 2 ? i_and(low, i_set1(15)) : i_shr(low, 4);
-    const i32x16 two = quarter == 0   ? top
-                       : quarter == 1 ? i_shr(top, 2)
-                       : quarter == 2 ? i_shr(top, 4)
-                                      : i_shr(top, 6);
-    return i_to_f(i_sub(i_or(four, i_shl(i_and(two, i_set1(3)), 4)), i_set1(32)));
-}
-
 /* Bits 2 at and 2 at + 1 of each lane, at 0 .. 3. */
 HN_INLINE i32x16 two_bits(i32x16 q, int at)
 {
@@ -164,12 +134,6 @@ HN_INLINE m16 bits_set(uint32_t bits)
     static const int32_t at[16] = { 1,   2,   4,    8,    16,   32,   64,    128,
                                     256, 512, 1024, 2048, 4096, 8192, 16384, 32768 };
     return i_gt(i_and(i_set1((int32_t)(bits & 0xffff)), i_load(at)), i_set1(0));
-}
-
-/* A value of Q3_K: two bits, less 4 where the third is not set. */
-HN_INLINE f32x16 three_bits(i32x16 low, i32x16 third)
-{
-    return i_to_f(i_sub(i_or(low, i_shl(third, 2)), i_set1(4)));
 }
 
 /* Sixteen points, and those that the lanes of q (0 .. 15) pick. */
@@ -209,21 +173,5 @@ HN_INLINE f32x16 points_at(const points_table *table, i32x16 q)
     return f_load(picked);
 }
 #endif
-
-/* 2^(e - 128): half of what E8M0 means; the first two are denormal. */
-HN_INLINE float e8m0_half(uint8_t e)
-{
-    return hn_f32_from_bits(e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23);
-}
-
-/* Half of what an E4M3 without a sign means; its NaN is zero. */
-HN_INLINE float ue4m3_half(uint8_t code)
-{
-    const int exponent = code >> 3 & 15, mantissa = code & 7;
-    if (code == 0x7f)
-        return 0;
-    return exponent ? (float)(8 + mantissa) * (float)(1u << exponent) * 0x1p-11f
-                    : (float)mantissa * 0x1p-10f;
-}
 
 #endif

@@ -11,6 +11,7 @@
 #ifndef HN_KERNELS_INT8_ALONG_H
 #define HN_KERNELS_INT8_ALONG_H
 
+#include "kernels/formats.h"
 #include "kernels/int8/ahead.h"
 #include "kernels/int8/stretches.h"
 #include "kernels/int8/tile.h"

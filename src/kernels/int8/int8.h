@@ -10,7 +10,7 @@
  *     halves, less   as less             M = m0 sum of Q0 + m1 sum of Q1
  *     steps          as whole, twice a block: sixteen elements each with a scale ws of their own
  *
- * q, ws, wm, sc and m are the format's (unpack.h). I and M are exact, and below 2^24: so whatever makes them gives the
+ * q, ws, wm, sc and m are the format's (unpack.h, kernels/formats). I and M are exact, and below 2^24: so whatever makes them gives the
  * same bits, and the order of the chain is all there is to hold.
  *
  * Weights are unpacked from panels of sixteen rows (decode.h), some blocks at a time, into words that all formats share;

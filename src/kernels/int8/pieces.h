@@ -255,32 +255,6 @@ HN_INLINE void sixes_of_two(const uint8_t *p, const uint8_t *q, i32x16 *scales, 
 }
 #endif
 
-/* The first byte of blocks of seventeen. */
-#if defined(HN_LEVEL_avx512)
-HN_INLINE i32x16 bytes_of_blocks_17(const uint8_t *p)
-{
-    const i32x16 in_quarter = i_load(BY_SIXTEEN(0, 0x01010101, 0x02020202, 0x03030303));
-    i32x16 all = _mm512_setzero_si512(); /* lane 4 j + i of block 4 i + j: a line has four, each in a quarter of its own */
-    HN_UNROLL
-    for (int i = 0; i < 4; i++) {
-        const __m512i four = _mm512_maskz_loadu_epi32(0x1111, p + 68 * i); /* words 0, 4, 8, 12 */
-        all = i_or(all, _mm512_maskz_shuffle_epi8(0x0001000100010001u << 4 * i, four,
-                                                  in_quarter));
-    }
-    return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), all);
-}
-#else
-HN_INLINE i32x16 bytes_of_blocks_17(const uint8_t *p)
-{
-    uint64_t low = 0, high = 0;
-    for (int b = 0; b < 8; b++) {
-        low |= (uint64_t)p[17 * b] << 8 * b;
-        high |= (uint64_t)p[17 * (b + 8)] << 8 * b;
-    }
-    return sixteen_u8(low, high);
-}
-#endif
-
 /* Pairs of bytes, a word each. */
 HN_INLINE i32x16 sixteen_pairs(uint64_t a, uint64_t b, uint64_t c, uint64_t d) { return h_widen(sixteen_halves(a, b, c, d)); }
 HN_INLINE i32x16 low_byte(i32x16 pair) { return i_and(pair, i_set1(255)); }

@@ -3,8 +3,8 @@
 #ifndef HN_KERNELS_INT8_ROWS_H
 #define HN_KERNELS_INT8_ROWS_H
 
+#include "kernels/formats.h"
 #include "kernels/int8/block.h"
-#include "kernels/int8/unpack.h"
 
 /* Blocks of a format at a time. */
 #define SOME_BLOCKS(bytes) ((bytes) <= 40 ? 8 : (bytes) % 16 ? 2 : 1)

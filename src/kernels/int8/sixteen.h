@@ -80,20 +80,6 @@ HN_INLINE f32x16 f16_at(sixteen b, int byte)
     return byte_in(b, byte) ? high_f16(word) : low_f16(word);
 }
 
-/* Scale and minimum of sub-block j of Q4_K and Q5_K, where they lie in bytes, or turned. */
-HN_INLINE void k_scales_at(sixteen b, int j, f32x16 *scale, f32x16 *minimum)
-{
-    if (b.phase == IN_PANEL) {
-        k_scales(b.at, j, scale, minimum);
-        return;
-    }
-    i32x16 of_d, of_dmin;
-    const i32x16 both = words(b.at, 0);
-    k_scales_of_words(b.at + 64, j, &of_d, &of_dmin);
-    *scale = f_mul(low_f16(both), i_to_f(of_d));
-    *minimum = f_mul(high_f16(both), i_to_f(of_dmin));
-}
-
 /* Words of sixteen rows: at least `bytes` of each, and up to fifteen more. As much is asked for from `ahead` on, line by line while
  * this goes on: all at once would be more requests than can be under way, and then none. */
 HN_INLINE void turn_rows(const char *rows, int64_t stride, int64_t bytes, const char *ahead, uint8_t *to)

@@ -8,10 +8,10 @@
 #ifndef HN_KERNELS_INT8_WALK_H
 #define HN_KERNELS_INT8_WALK_H
 
+#include "kernels/formats.h"
 #include "kernels/int8/along.h"
 #include "kernels/int8/block.h"
 #include "kernels/int8/rows.h"
-#include "kernels/int8/unpack.h"
 
 _Static_assert(FEW <= 8 && WALKS <= (int)HN_INT8_WALKING, "walk_NAME has each number of few rows, and a walk room for its sums");
 
