@@ -160,9 +160,9 @@ static hn_status read_item(const char *text, size_t n, const hn_tune_settings *o
     char *rest = strchr(parts, ':');
     if (rest)
         *rest++ = 0;
-    HN_REQUIRE(parts[0] && strlen(parts) < sizeof out->what, HN_ERR_ARGUMENT,
-               "target '%s': no name", item);
-    snprintf(out->what, sizeof out->what, "%s", parts);
+    const size_t length = strlen(parts);
+    HN_REQUIRE(length && length < sizeof out->what, HN_ERR_ARGUMENT, "target '%s': no name", item);
+    memcpy(out->what, parts, length + 1);
     while (rest) {
         char *option = rest;
         rest = strchr(rest, ':');
