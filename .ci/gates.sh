@@ -74,18 +74,14 @@ ctests() {
     ctest --test-dir "$build" --output-on-failure -j 2 --no-tests=error "$@"
 }
 
-# fuzz BUILD ROUNDS: every target, with inputs that nobody has tried yet; the seed is printed
+# fuzz BUILD ROUNDS: every target, two at a time, with inputs that nobody has tried yet; the seed is printed
 fuzz() {
-    local seed target name n=0
+    local seed targets
     seed=$(date +%s)
     echo "seed $seed"
-    for target in "$1"/tests/fuzz/*; do
-        name=${target##*/}
-        [ -f "$target" ] && [ -x "$target" ] || continue
-        "$target" --corpus "tests/fuzz/corpus/$name" --rounds "$2" --seed "$seed" || return 1
-        n=$((n + 1))
-    done
-    [ $n -gt 0 ]
+    targets=$(find "$1/tests/fuzz" -maxdepth 1 -type f -perm -u+x) && [ -n "$targets" ] || return 1
+    echo "$targets" | ROUNDS=$2 SEED=$seed xargs -P 2 -I '{}' bash -c '
+        said=$("$1" --corpus "tests/fuzz/corpus/${1##*/}" --rounds "$ROUNDS" --seed "$SEED" 2>&1) || { echo "$said"; exit 1; }' fuzz '{}'
 }
 
 # for_arm TARGET...: of the cross build
