@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLACES = 512 }; /* a step that goes to and fro a hundred times */
+enum { PLACES = 256 }; /* a step that goes to and fro sixty times; 10 KiB */
 
 struct hn_queue {
     hn_device *device;

@@ -16,12 +16,16 @@ typedef enum hn_queued_kind { HN_QUEUED_CALLS, HN_QUEUED_FILL, HN_QUEUED_MOVE, H
 
 typedef struct hn_queued {
     hn_queued_kind kind;
-    hn_submission calls;
-    void *to;
-    const void *from;
-    size_t bytes;
-    int byte;
-    hn_event until;
+    union {
+        hn_submission calls;
+        struct {
+            void *to;
+            const void *from; /* HN_QUEUED_MOVE */
+            size_t bytes;
+            int byte; /* HN_QUEUED_FILL */
+        };
+        hn_event until;
+    };
 } hn_queued;
 
 /* `calls` makes a submission's, on the queue's thread: what it cannot do is told by hn_queue_wait from then on. */
