@@ -77,7 +77,7 @@ plant "a row that is no number, passed over" src/backend/cpu/products.c products
 plant "another row than the first that is no number" src/backend/cpu/products.c products \
     's/hn_cpu_refuse_row(task, row);/hn_cpu_refuse_row(task, row + 1);/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
 plant "one that no kernel sees" src/backend/cpu/cpu.c cpu/cpu.c \
-    's/if (!binding || !binding->sees_rows)/if (false)/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
+    's/, !binding || !binding->sees_rows, fault/, false, fault/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
 
 # What an op gives must not hang on which of its outputs are read.
 plant "a sink that counts where its share is read" src/ops/softmax.c softmax \
