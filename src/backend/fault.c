@@ -55,7 +55,7 @@ bool hn_host_checks(const hn_plan *plan, const hn_step *step)
 
 /* ---- the device's part ---- */
 
-static bool refuse_values(const hn_launch *l, hn_fault *fault)
+static void refuse_values(const hn_launch *l, hn_fault *fault)
 {
     char *at = (char *)(fault + 1);
     for (int i = 0; i < l->call->n_in; i++) {
@@ -65,7 +65,6 @@ static bool refuse_values(const hn_launch *l, hn_fault *fault)
         at += in_evidence(&l->call->in[i]->type);
     }
     *fault = (hn_fault){ .kind = HN_FAULT_VALUES, .launch = l->number };
-    return true;
 }
 
 bool hn_launch_refuse_row(const hn_launch *l, int64_t from, hn_fault *fault)
@@ -87,8 +86,10 @@ bool hn_launch_refuse_row(const hn_launch *l, int64_t from, hn_fault *fault)
 
 bool hn_launch_passes(const hn_launch *l, bool with_rows, hn_fault *fault)
 {
-    if (l->checks && l->call->op->check(l->call) != HN_OK)
-        return !refuse_values(l, fault);
+    if (l->checks && l->call->op->check(l->call) != HN_OK) {
+        refuse_values(l, fault);
+        return false;
+    }
     return !with_rows || !hn_launch_refuse_row(l, 0, fault);
 }
 
@@ -127,30 +128,30 @@ static const hn_leaf *weight_of(const hn_apply *apply)
     return NULL;
 }
 
-static hn_status say_row(const hn_fault *v, const hn_launch *l)
+static hn_status say_row(const hn_fault *fault, const hn_launch *l)
 {
     char name[HN_NODE_TEXT], from[HN_NODE_TEXT];
     hn_input_info info[HN_MAX_IN];
     const int input = l->call->op->finite - 1;
-    if (input < 0 || isfinite(v->value))
-        return hn_fail(HN_ERR_PROOF, "%s: its device refused row %lld, which is finite", l->call->op->name, (long long)v->row);
+    if (input < 0 || isfinite(fault->value))
+        return hn_fail(HN_ERR_PROOF, "%s: its device refused row %lld, which is finite", l->call->op->name, (long long)fault->row);
     hn_op_inputs(l->call->op, info);
     const hn_leaf *weight = l->apply ? weight_of(l->apply) : NULL;
     return hn_fail(HN_ERR_NUMERIC, "%s%s%s: row %lld of %s (%s) is not finite: element %lld is %s",
                    l->apply ? hn_apply_text(l->apply, name) : l->call->op->name, weight ? " by " : "",
-                   weight ? weight->name : "", (long long)v->row, info[input].name,
-                   l->apply ? hn_node_text(l->apply->in[input], from) : "", (long long)v->element,
-                   isnan(v->value) ? "nan" : v->value > 0 ? "inf" : "-inf");
+                   weight ? weight->name : "", (long long)fault->row, info[input].name,
+                   l->apply ? hn_node_text(l->apply->in[input], from) : "", (long long)fault->element,
+                   isnan(fault->value) ? "nan" : fault->value > 0 ? "inf" : "-inf");
 }
 
-hn_status hn_fault_say(const hn_fault *v, const hn_launch *launch, const void *evidence)
+hn_status hn_fault_say(const hn_fault *fault, const hn_launch *launch, const void *evidence)
 {
-    switch ((hn_fault_kind)v->kind) {
+    switch ((hn_fault_kind)fault->kind) {
     case HN_FAULT_VALUES: return say_values(launch, evidence);
-    case HN_FAULT_ROW: return say_row(v, launch);
+    case HN_FAULT_ROW: return say_row(fault, launch);
     case HN_FAULT_STOPPED: return hn_fail(HN_ERR_CANCELLED, "cancelled");
     case HN_FAULT_NONE: break;
     }
     return hn_fail(HN_ERR_PROOF, "%s: its device's error word is %lld, which says nothing", launch->call->op->name,
-                   (long long)v->kind);
+                   (long long)fault->kind);
 }

@@ -6,8 +6,8 @@
  *
  * A device writes numbers: the first call that it refused, and with ids, spans and counts all that the op's check looks at, for what is
  * copied from elsewhere may lie in their place when somebody reads. The host has the words, which name ops, tensors and bounds. */
-#ifndef HN_BACKEND_REFUSAL_H
-#define HN_BACKEND_REFUSAL_H
+#ifndef HN_BACKEND_FAULT_H
+#define HN_BACKEND_FAULT_H
 
 #include "backend/backend.h"
 
