@@ -2,7 +2,8 @@
 # check-headers.sh [ROOT]: each header compiles by itself. CC names the compiler. A header named for an
 # instruction-set level, x_avx2.h, is a part of x.h and is compiled through it, at that level; levels
 # of another architecture, and headers of another system, are skipped by name. The public ones make nothing by macros, but
-# HN_API and the version: who reads them without a preprocessor, to make a binding, sees all that there is.
+# HN_API and the version: who reads them without a preprocessor, to make a binding, sees all that there is. Each is guarded by its own
+# path: of two with one guard the second would be empty where both are included.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
 cc=${CC:-cc}
@@ -54,6 +55,15 @@ for header in $(find src include tests -name '*.h' | sort); do
     else
         echo "$header: does not compile alone"
         head -3 "$errors"
+        n_failed=$((n_failed + 1))
+    fi
+done
+for header in $(find src include/hone tests -name '*.h' 2>/dev/null | sort); do
+    guard=$(echo "$header" | sed 's,^src/,HN_,; s,^include/hone/,HONE_,; s,[/.],_,g' | tr 'a-z' 'A-Z')
+    if [ "$(sed -n 's/^#ifndef \([A-Za-z0-9_]*\)$/\1/p' "$header" | head -n 1)" = "$guard" ] && grep -qx "#define $guard" "$header"; then
+        n_passed=$((n_passed + 1))
+    else
+        echo "$header: expected to be guarded by $guard"
         n_failed=$((n_failed + 1))
     fi
 done

@@ -11,7 +11,7 @@ clean() {
         "$tree/tools" "$tree/cmake" "$tree/build/CMakeFiles/hn_kernels_avx2.dir"
     grep -v '^inside ' "$tools/../docs/layers.txt" >"$tree/docs/layers.txt"
     printf '/* a: what is read. */\n#include "base/a.h"\n\n/* exit(1) and "abort(" in words */\nint hn_a(void)\n{\n    return 1;\n}\n' >"$tree/src/io/a.c"
-    printf '/* a.h: what all have. */\nint hn_a(void);\n' >"$tree/src/base/a.h"
+    printf '/* a.h: what all have. */\n#ifndef HN_BASE_A_H\n#define HN_BASE_A_H\nint hn_a(void);\n#endif\n' >"$tree/src/base/a.h"
     printf '/* The program. */\nint main(void)\n{\n    exit(1);\n}\n' >"$tree/src/cli/main.c"
 }
 
@@ -56,7 +56,7 @@ try 1 claims 'expected "models that run'
 
 clean
 printf '#include "io/a.h"\n' >>"$tree/src/base/a.h"
-try 1 layers 'src/base/a.h:3: base may not include io/a.h'
+try 1 layers 'src/base/a.h:6: base may not include io/a.h'
 clean
 mkdir -p "$tree/src/text/unicode" "$tree/src/text/template"
 printf '#include "text/template/b.h"\n' >"$tree/src/text/unicode/a.c"
@@ -302,6 +302,8 @@ try 1 names 'docs/names.md: zebra: src/io/a.c does not have the word'
 clean
 printf 'size_t hn_b(void);\n' >"$tree/src/base/b.h"
 try 1 headers 'src/base/b.h: does not compile alone'
+printf '#ifndef HN_BASE_A_H\n#define HN_BASE_A_H\n#endif\n' >"$tree/src/base/b.h"
+try 1 headers 'src/base/b.h: expected to be guarded by HN_BASE_B_H'
 clean
 mkdir "$tree/include/hone"
 public() { printf '#ifndef HONE_A_H\n#define HONE_A_H\n#include <stddef.h>\n#define HN_API\n#define HN_VERSION_MAJOR 1\n%s\n#endif\n' "$1" >"$tree/include/hone/a.h"; }

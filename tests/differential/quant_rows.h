@@ -1,7 +1,7 @@
 /* quant_rows.h: rows that encoders are compared on, the same here and in
  * tools/reference/quant_compare.c, and a column's importance. */
-#ifndef HN_TESTS_DIFFERENTIAL_QUANT_ROWS_H
-#define HN_TESTS_DIFFERENTIAL_QUANT_ROWS_H
+#ifndef TESTS_DIFFERENTIAL_QUANT_ROWS_H
+#define TESTS_DIFFERENTIAL_QUANT_ROWS_H
 
 #include "base/rng.h"
 

@@ -1,6 +1,6 @@
 /* http_client.h: requests to a server on the loopback, as simple as can be: what a test needs of a client. */
-#ifndef HN_TESTS_HARNESS_HTTP_CLIENT_H
-#define HN_TESTS_HARNESS_HTTP_CLIENT_H
+#ifndef TESTS_HARNESS_HTTP_CLIENT_H
+#define TESTS_HARNESS_HTTP_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
