@@ -228,3 +228,11 @@ hn_status hn_device_open(hn_device **out, hn_heap *heap, int index, const hn_dev
         at += strcspn(at, ",") + 1;
     return open_one(heap, words, at, 0, options, out);
 }
+
+hn_status hn_device_open_spare(hn_device **out, hn_heap *heap, const hn_device_options *of)
+{
+    const hn_device_options own = { "cpu", of->n_threads, of->isa, .beside_others = true };
+    HN_TRY(hn_backend_find("cpu")->open(out, heap, &own));
+    (*out)->is_spare = true;
+    return HN_OK;
+}

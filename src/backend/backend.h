@@ -191,5 +191,7 @@ hn_status hn_devices_add_host(int *n, hn_device *devices[HN_MAX_DEVICES]);
 void hn_devices_close(int n, hn_device *const *devices);
 /* One device of what "cpu" stands for: the one at `index`, counted on from the first again after the last. */
 hn_status hn_device_open(hn_device **out, hn_heap *heap, int index, const hn_device_options *options);
+/* For a backend whose devices have memory of their own: the host of one that is opened with these options, to be closed with it. */
+hn_status hn_device_open_spare(hn_device **out, hn_heap *heap, const hn_device_options *of);
 
 #endif

@@ -536,7 +536,6 @@ static void far_close(hn_device *device)
 static hn_status far_open(hn_device **out, hn_heap *heap, const hn_device_options *options)
 {
     const hn_device_options own = { .name = "cpu", .n_threads = options->n_threads, .isa = options->isa };
-    const hn_device_options spare = { "cpu", own.n_threads, own.isa, .beside_others = true };
     *out = NULL;
     far *f = hn_alloc(heap, HN_TAG_DEVICE, sizeof *f);
     if (!f)
@@ -545,7 +544,7 @@ static hn_status far_open(hn_device **out, hn_heap *heap, const hn_device_option
     snprintf(f->device.name, sizeof f->device.name, "%s", options->name ? options->name : "far");
     hn_status status = hn_backend_find("cpu")->open(&f->kernels, heap, &own);
     if (status == HN_OK) {
-        status = hn_backend_find("cpu")->open(&f->device.host, heap, &spare);
+        status = hn_device_open_spare(&f->device.host, heap, options);
         if (status != HN_OK)
             f->kernels->backend->close(f->kernels);
     }
@@ -553,7 +552,6 @@ static hn_status far_open(hn_device **out, hn_heap *heap, const hn_device_option
         hn_free(heap, f);
         return status;
     }
-    f->device.host->is_spare = true;
     f->device.n_threads = f->kernels->n_threads;
     f->coin = 12345;
     f->memory = far_memory_of(f->device.name);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROWS = 10, WIDTH = 32, N_IDS = 6, N_SUMS = 6 };
+enum { ROWS = 10, WIDTH = 32, N_IDS = 6, N_SUMS = 300 }; /* so many that the processor's queue is full */
 
 static hn_heap heap;
 
@@ -134,7 +134,7 @@ static void check_cancelled(net *t)
 {
     hn_program *program = hn_executable_program(t->x, 0);
     int n_ended = 0;
-    for (int64_t after = 1; after < 60; after++) {
+    for (int64_t after = 1; after < 700; after += 11) {
         _Atomic int64_t looks = after;
         const hn_cancel_flag flag = { .looks = &looks };
         const hn_status status = hn_program_run(program, &(hn_run_options){ .cancel = &flag });
