@@ -12,6 +12,7 @@
  *   TMM_DOT_BYTES(c, a, b)     c of int32, a and b of four bytes with a sign: c[i][j] += a[i][p][0] b[p][j][0] + ...
  *
  *   TMM_NARROW(to, from)       32 f32 to 32 bf16, to nearest even, a NaN to a quiet one; but what is subnormal becomes zero
+ *   TMM_NARROW_TWO(to, low, high)  the same of two wide registers to one, where that is an instruction: nothing waits for memory
  *   TMM_LEAVE()                after it, for code that is compiled for narrower registers: what waits in the wide ones slows it
  *
  * t, c, a and b are numbers, written out. They are words for the instructions, not for the compiler's own: gcc 12 takes the
@@ -46,6 +47,7 @@ _Static_assert(sizeof(tmm_shapes) == 64, "what ldtilecfg reads");
 #define TMM_NARROW(to, from)                                                                   \
     __asm__ volatile("vmovups 64(%1), %%zmm0\n\tvcvtne2ps2bf16 (%1), %%zmm0, %%zmm0\n\tvmovups %%zmm0, (%0)" \
                      : : "r"((void *)(to)), "r"((const void *)(from)) : "xmm0", "memory")
+#define TMM_NARROW_TWO(to, low, high) __asm__("vcvtne2ps2bf16 %1, %2, %0" : "=v"(to) : "v"(low), "v"(high))
 #define TMM_LEAVE() __asm__ volatile("vzeroupper" : : : "memory")
 #endif
 

@@ -14,9 +14,12 @@
 enum { HALF = HN_SQUARE_HALF, WORDS = HN_SQUARE_WORDS, IN_BLOCK = HN_SUM_BLOCK };
 _Static_assert(IN_BLOCK == 2 * HALF, "a row of a register is a block");
 
-/* ---- what is known of words that went by ---- */
+/* ---- what is known of words that went by ----
+ *
+ * Packers hold it in a variable of their own and put it back at their end: what is stored to words might lie in what a pointer has, and
+ * then every word would wait for memory. */
 
-/* The least of magnitudes, each the half of a word, less one, so that zero is the largest; and whether any f32 was subnormal. */
+/* The least of twice the magnitudes of halves, each less one, so that zero is the largest; and whether any f32 was subnormal. */
 typedef struct seen {
     i32x16 least;
     m16 subnormal;
@@ -32,26 +35,23 @@ HN_INLINE void halves_of(i32x16 x, uint16_t halves[32])
     memcpy(halves, words, sizeof words);
 }
 
-HN_INLINE i32x16 smaller_halves(i32x16 a, i32x16 b)
-{
-#if defined(HN_LEVEL_avx512)
-    return _mm512_min_epu16(a, b);
-#else
-    uint16_t x[32], y[32];
-    int32_t words[HALF];
-    halves_of(a, x);
-    halves_of(b, y);
-    for (int i = 0; i < 32; i++)
-        x[i] = x[i] < y[i] ? x[i] : y[i];
-    memcpy(words, x, sizeof x);
-    return i_load(words);
-#endif
-}
-
 HN_INLINE i32x16 see(seen *s, i32x16 words)
 {
-    const i32x16 sign = i_set1((int32_t)0x80008000u); /* from which the one is borrowed */
-    s->least = smaller_halves(s->least, i_xor(i_sub(i_or(words, sign), i_set1(0x00010001)), sign));
+#if defined(HN_LEVEL_avx512)
+    const __m512i twice = _mm512_add_epi16(words, words);
+    s->least = _mm512_min_epu16(s->least, _mm512_add_epi16(twice, _mm512_set1_epi16(-1)));
+#else
+    uint16_t least[32], half[32];
+    int32_t both[HALF];
+    halves_of(s->least, least);
+    halves_of(words, half);
+    for (int i = 0; i < 32; i++) {
+        const uint16_t x = (uint16_t)(2 * half[i] - 1);
+        least[i] = x < least[i] ? x : least[i];
+    }
+    memcpy(both, least, sizeof both);
+    s->least = i_load(both);
+#endif
     return words;
 }
 
@@ -64,15 +64,15 @@ HN_INLINE void see_subnormal(seen *s, f32x16 x)
 #endif
 }
 
-static void tell_lowest(const seen *s, int *lowest)
+static void tell_lowest(seen s, int *lowest)
 {
     uint16_t half[32];
-    int least = 0x7fff;
-    halves_of(s->least, half);
+    int least = 0xffff;
+    halves_of(s.least, half);
     for (int i = 0; i < 32; i++)
         least = half[i] < least ? half[i] : least;
-    const int exponent = (least + 1) >> 7;
-    const int told = exponent && !m_any(s->subnormal) ? exponent : HN_GEMM_NO_DOTS;
+    const int exponent = (least + 1) >> 8;
+    const int told = exponent && !m_any(s.subnormal) ? exponent : HN_GEMM_NO_DOTS;
     *lowest = told < *lowest ? told : *lowest;
 }
 
@@ -91,177 +91,211 @@ HN_INLINE void put_words(float (*rows)[HALF], bool turn, uint32_t *dst)
         i_store((int32_t *)(void *)(dst + i * HALF), f_bits(turned[i]));
 }
 
-/* The low half of a word is the first of two. */
-HN_INLINE i32x16 words_of(i32x16 first, i32x16 second)
+/* 32 f32, the first sixteen and the others, as words. */
+HN_INLINE i32x16 narrowed(f32x16 low, f32x16 high, seen *s)
 {
-    return i_or(i_shr(first, 16), i_and(second, i_set1((int32_t)0xffff0000u)));
+    i32x16 words;
+    see_subnormal(s, low);
+    see_subnormal(s, high);
+#if defined(TMM_NARROW_TWO) && defined(HN_LEVEL_avx512)
+    TMM_NARROW_TWO(words, low, high);
+#else
+    float x[IN_BLOCK];
+    int32_t narrow[HALF];
+    f_store(x, low);
+    f_store(x + HALF, high);
+    TMM_NARROW(narrow, x);
+    words = i_load(narrow);
+#endif
+    return words;
 }
 
-/* Up to 32 elements of a row; others are zeros. */
-HN_INLINE i32x16 words_of_f32(const float *x, int64_t n, seen *s)
-{
-    float whole[IN_BLOCK] = { 0 };
-    int32_t words[HALF];
-    if (n < IN_BLOCK) {
-        memcpy(whole, x, (size_t)n * sizeof *x);
-        x = whole;
-    }
-    see_subnormal(s, f_load(x));
-    see_subnormal(s, f_load(x + HALF));
-    TMM_NARROW(words, x);
-    return see(s, i_load(words));
-}
-
-HN_INLINE i32x16 words_of_bf16(const char *x, int64_t n, seen *s)
+HN_INLINE i32x16 words_as_they_lie(const char *x, int64_t n)
 {
     int32_t words[HALF] = { 0 };
-    memcpy(words, x, (size_t)(n < IN_BLOCK ? n : IN_BLOCK) * sizeof(uint16_t));
-    return see(s, i_load(words));
+    memcpy(words, x, (size_t)n * sizeof(uint16_t));
+    return i_load(words);
+}
+
+/* The first n of 32 elements, or all: a constant then; others are zeros. */
+HN_INLINE i32x16 words_of(const char *at, const hn_elem type, int64_t n, seen *s)
+{
+    const float *x = (const float *)(const void *)at;
+    if (type == HN_ELEM_f32 && n == IN_BLOCK)
+        return narrowed(f_load(x), f_load(x + HALF), s);
+    if (type == HN_ELEM_f32)
+        return narrowed(f_load_n(x, n < HALF ? n : HALF), f_load_n(x + HALF, n < HALF ? 0 : n - HALF), s);
+    return n == IN_BLOCK ? i_load((const int32_t *)(const void *)at) : words_as_they_lie(at, n);
 }
 
 /* A row of k of A, to a row of every register. */
 HN_INLINE void pack_row(const char *x, const hn_elem type, int64_t n_k, uint32_t *dst, seen *s)
 {
-    const int64_t bytes = hn_elem_bytes(type);
-    for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
-        const char *at = x + k * bytes;
-        const int64_t n = n_k - k >= IN_BLOCK ? IN_BLOCK : n_k - k;
-        i_store((int32_t *)(void *)dst, type == HN_ELEM_f32 ? words_of_f32((const float *)(const void *)at, n, s)
-                                                            : words_of_bf16(at, n, s));
-    }
+    const int64_t bytes = IN_BLOCK * hn_elem_bytes(type);
+    for (; n_k >= IN_BLOCK; n_k -= IN_BLOCK, x += bytes, dst += WORDS)
+        i_store((int32_t *)(void *)dst, see(s, words_of(x, type, IN_BLOCK, s)));
+    if (n_k > 0)
+        i_store((int32_t *)(void *)dst, see(s, words_of(x, type, n_k, s)));
 }
 
 static void pack_rows_of_a(const char *x, int64_t stride, hn_elem type, int n_outer, int64_t n_k, uint32_t *dst, seen *s)
 {
+    seen mine = *s;
     for (int i = 0; i < HALF; i++, x += stride, dst += HALF)
         if (i >= n_outer)
             for (int64_t k = 0; k < n_k; k += IN_BLOCK)
                 i_store((int32_t *)(void *)(dst + k / IN_BLOCK * WORDS), i_set1(0));
         else if (type == HN_ELEM_f32)
-            pack_row(x, HN_ELEM_f32, n_k, dst, s);
+            pack_row(x, HN_ELEM_f32, n_k, dst, &mine);
         else
-            pack_row(x, HN_ELEM_bf16, n_k, dst, s);
+            pack_row(x, HN_ELEM_bf16, n_k, dst, &mine);
+    *s = mine;
 }
 
-/* Rows along k of B: each is a column of its register. `type` and `is_whole`, a block that is all there, are constants. */
-HN_INLINE void pack_block(const char *x, int64_t stride, const hn_elem type, const bool is_whole, int n_outer, int64_t left,
-                          uint32_t *dst, seen *s)
+/* Rows along k of B: each is a column of its register. `type` and `n`, 32 or what is left, are constants where they can be. */
+HN_INLINE void pack_block(const char *x, int64_t stride, const hn_elem type, const int64_t n, int n_outer, uint32_t *dst, seen *s)
 {
     float rows[HALF][HALF];
     for (int i = 0; i < n_outer; i++) {
-        const char *at = x + i * stride;
-        const int64_t n = is_whole ? IN_BLOCK : left;
-        __builtin_prefetch(at + 256);
-        f_store(rows[i], i_float(type == HN_ELEM_f32 ? words_of_f32((const float *)(const void *)at, n, s) : words_of_bf16(at, n, s)));
+        __builtin_prefetch(x + i * stride + 256);
+        f_store(rows[i], i_float(see(s, words_of(x + i * stride, type, n, s))));
     }
     for (int i = n_outer; i < HALF; i++)
         f_store(rows[i], f_zero());
     put_words(rows, true, dst);
 }
 
-static void pack_rows_of_b(const char *x, int64_t stride, hn_elem type, int n_outer, int64_t n_k, uint32_t *dst, seen *s)
+HN_INLINE void pack_blocks(const char *x, int64_t stride, const hn_elem type, int n_outer, int64_t n_k, uint32_t *dst, seen *s)
 {
-    for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
-        const bool is_whole = n_k - k >= IN_BLOCK;
-        const char *at = x + k * hn_elem_bytes(type);
-        if (type == HN_ELEM_f32 && is_whole)
-            pack_block(at, stride, HN_ELEM_f32, true, n_outer, n_k - k, dst, s);
-        else if (is_whole)
-            pack_block(at, stride, HN_ELEM_bf16, true, n_outer, n_k - k, dst, s);
-        else if (type == HN_ELEM_f32)
-            pack_block(at, stride, HN_ELEM_f32, false, n_outer, n_k - k, dst, s);
-        else
-            pack_block(at, stride, HN_ELEM_bf16, false, n_outer, n_k - k, dst, s);
-    }
+    seen mine = *s;
+    for (; n_k >= IN_BLOCK; n_k -= IN_BLOCK, x += IN_BLOCK * hn_elem_bytes(type), dst += WORDS)
+        pack_block(x, stride, type, IN_BLOCK, n_outer, dst, &mine);
+    if (n_k > 0)
+        pack_block(x, stride, type, n_k, n_outer, dst, &mine);
+    *s = mine;
 }
 
-/* Words of elements p and p + 1 of n of sixteen rows, the first in the low half: of a panel (kernels/decode/decode.h), in whose words
- * of each four the high half is the first, of 0 and 2 and of 1 and 3; or, behind the last four, of halves. */
-HN_INLINE i32x16 words_of_panel(const uint16_t *x, int64_t p, int64_t n)
+static void pack_rows_of_b(const char *x, int64_t stride, hn_elem type, int n_outer, int64_t n_k, uint32_t *dst, seen *s)
 {
-    if (p >= n)
-        return i_set1(0);
-    if (p + (p % 4 ? 2 : 4) > n) {
-        const i32x16 low = h_widen(h_load(x + 16 * p));
-        return p + 1 < n ? i_or(low, i_shl(h_widen(h_load(x + 16 * p + 16)), 16)) : low;
-    }
-    const int32_t *four = (const int32_t *)(const void *)(x + 16 * (p - p % 4));
+    if (type == HN_ELEM_f32)
+        pack_blocks(x, stride, HN_ELEM_f32, n_outer, n_k, dst, s);
+    else
+        pack_blocks(x, stride, HN_ELEM_bf16, n_outer, n_k, dst, s);
+}
+
+/* Words of four elements of sixteen rows of a panel (kernels/decode/decode.h), in whose words the high half is the first, of 0 and 2 and
+ * of 1 and 3: of the first two, and of the others. */
+HN_INLINE void words_of_four(const uint16_t *x, i32x16 words[2])
+{
+    const int32_t *four = (const int32_t *)(const void *)x;
     const i32x16 even = i_load(four), odd = i_load(four + 16);
-    return p % 4 ? i_or(i_and(even, i_set1(0xffff)), i_shl(odd, 16)) : i_or(i_shr(even, 16), i_and(odd, i_set1((int32_t)0xffff0000u)));
+    words[0] = i_or(i_shr(even, 16), i_and(odd, i_set1((int32_t)0xffff0000u)));
+    words[1] = i_or(i_and(even, i_set1(0xffff)), i_shl(odd, 16));
+}
+
+/* The same of elements p to p + 3 of n: behind the last whole four panels are of halves. */
+HN_INLINE void words_of_last(const uint16_t *x, int64_t p, int64_t n, i32x16 words[2])
+{
+    if (p + 4 <= n) {
+        words_of_four(x + 16 * p, words);
+        return;
+    }
+    HN_UNROLL
+    for (int i = 0; i < 2; i++, p += 2) {
+        words[i] = p < n ? h_widen(h_load(x + 16 * p)) : i_set1(0);
+        if (p + 1 < n)
+            words[i] = i_or(words[i], i_shl(h_widen(h_load(x + 16 * p + 16)), 16));
+    }
 }
 
 /* A piece of a panel of bf16. */
 static void pack_panel(const uint16_t *x, int n_outer, int64_t n_k, bool is_a, uint32_t *dst, seen *s)
 {
     const m16 lanes = m_first(n_outer);
+    seen mine = *s;
     for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
+        const bool is_whole = n_outer == HALF && n_k - k >= IN_BLOCK;
         float rows[HALF][HALF];
-        for (int p = 0; p < HALF; p++)
-            f_store(rows[p], i_float(see(s, i_select(lanes, words_of_panel(x, k + 2 * p, n_k), i_set1(0)))));
-        put_words(rows, is_a, dst);
+        float *to = is_a ? rows[0] : (float *)(void *)dst;
+        for (int p = 0; p < HALF; p += 2, to += 2 * HALF) {
+            i32x16 words[2];
+            if (is_whole)
+                words_of_four(x + 16 * (k + 2 * p), words);
+            else
+                words_of_last(x, k + 2 * p, n_k, words);
+            HN_UNROLL
+            for (int i = 0; i < 2; i++)
+                f_store(to + i * HALF, i_float(see(&mine, is_whole ? words[i] : i_select(lanes, words[i], i_set1(0)))));
+        }
+        if (is_a)
+            put_words(rows, true, dst);
     }
+    *s = mine;
 }
 
-/* Up to 32 elements of each of two rows, or none, as words: the low half is of the first row. */
+/* Halves of two rows as words, of which the low half is of the first: sixteen words, and sixteen. */
 typedef struct two_rows {
-    i32x16 of[2]; /* sixteen words, and sixteen */
+    i32x16 of[2];
 } two_rows;
 
-static const char no_row[IN_BLOCK * sizeof(float)] = { 0 };
-
-HN_INLINE const char *whole_row(const char *row, int64_t bytes, const int64_t whole, char *room)
+HN_INLINE two_rows zipped(i32x16 first, i32x16 second)
 {
-    if (!row || bytes == whole)
-        return row ? row : no_row;
-    memset(room, 0, (size_t)whole);
-    return memcpy(room, row, (size_t)bytes);
-}
-
-HN_INLINE two_rows words_of_two(const char *first, const char *second, const hn_elem type, int n, seen *s)
-{
-    const int64_t each = type == HN_ELEM_bf16 ? sizeof(uint16_t) : sizeof(float), whole = IN_BLOCK * each;
-    char room[2][IN_BLOCK * sizeof(float)];
-    const char *x = whole_row(first, n * each, whole, room[0]), *y = whole_row(second, n * each, whole, room[1]);
-    uint16_t narrow[2][IN_BLOCK];
-    if (type == HN_ELEM_f32) {
-        see_subnormal(s, f_load((const float *)(const void *)x));
-        see_subnormal(s, f_load((const float *)(const void *)x + HALF));
-        see_subnormal(s, f_load((const float *)(const void *)y));
-        see_subnormal(s, f_load((const float *)(const void *)y + HALF));
-        TMM_NARROW(narrow[0], x);
-        TMM_NARROW(narrow[1], y);
-        x = (const char *)narrow[0], y = (const char *)narrow[1];
-    }
-    two_rows w;
-    HN_UNROLL
-    for (int half = 0; half < 2; half++) {
-        const i32x16 low = h_widen(h_load((const uint16_t *)(const void *)x + half * HALF));
-        const i32x16 high = h_widen(h_load((const uint16_t *)(const void *)y + half * HALF));
-        w.of[half] = see(s, i_or(low, i_shl(high, 16)));
-    }
-    return w;
+#if defined(HN_LEVEL_avx512)
+    const __m512i apart = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
+    first = _mm512_permutexvar_epi64(apart, first);
+    second = _mm512_permutexvar_epi64(apart, second);
+    return (two_rows){ { _mm512_unpacklo_epi16(first, second), _mm512_unpackhi_epi16(first, second) } };
+#else
+    uint16_t x[2][IN_BLOCK], both[2 * IN_BLOCK];
+    int32_t words[2][HALF];
+    halves_of(first, x[0]);
+    halves_of(second, x[1]);
+    for (int i = 0; i < 2 * IN_BLOCK; i++)
+        both[i] = x[i % 2][i / 2];
+    memcpy(words, both, sizeof words);
+    return (two_rows){ { i_load(words[0]), i_load(words[1]) } };
+#endif
 }
 
 /* Rows of k that run along the outer elements: two of them are words of B's row, and the squares of 32 outer elements are made out
- * of whole lines, because rows may be so far apart that lines do not stay. */
-HN_INLINE void pack_along_outer(const char *x, int64_t stride, const hn_elem type, int n_outer, int64_t n_k, bool is_a, uint32_t *dst,
-                                int64_t half, seen *s)
+ * of whole lines, because rows may be so far apart that lines do not stay. `n_outer` is a constant where it is 32. */
+HN_INLINE void pack_lines(const char *x, int64_t stride, const hn_elem type, const int n_outer, int64_t n_k, bool is_a, uint32_t *dst,
+                          int64_t half, seen *s)
 {
-    for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
+    seen mine = *s;
+    for (; n_k > 0; n_k -= IN_BLOCK, x += IN_BLOCK * stride, dst += WORDS) {
         float rows[2][HALF][HALF];
+        float *to[2] = { is_a ? rows[0][0] : (float *)(void *)dst, is_a || n_outer <= HALF ? rows[1][0] : (float *)(void *)(dst + half) };
         for (int p = 0; p < HALF; p++) {
-            const int64_t first = k + 2 * p;
-            const char *at = x + first * stride;
+            const char *at = x + 2 * p * stride;
             __builtin_prefetch(at + IN_BLOCK * stride);
             __builtin_prefetch(at + (IN_BLOCK + 1) * stride);
-            const two_rows w = words_of_two(first < n_k ? at : NULL, first + 1 < n_k ? at + stride : NULL, type, n_outer, s);
-            f_store(rows[0][p], i_float(w.of[0]));
-            f_store(rows[1][p], i_float(w.of[1]));
+            const i32x16 first = 2 * p < n_k ? words_of(at, type, n_outer, &mine) : i_set1(0);
+            const i32x16 second = 2 * p + 1 < n_k ? words_of(at + stride, type, n_outer, &mine) : i_set1(0);
+            const two_rows w = zipped(see(&mine, first), see(&mine, second));
+            HN_UNROLL
+            for (int i = 0; i < 2; i++)
+                f_store(to[i] + p * HALF, i_float(w.of[i]));
         }
-        put_words(rows[0], is_a, dst);
-        if (n_outer > HALF)
-            put_words(rows[1], is_a, dst + half);
+        if (is_a)
+            put_words(rows[0], true, dst);
+        if (is_a && n_outer > HALF)
+            put_words(rows[1], true, dst + half);
     }
+    *s = mine;
+}
+
+static void pack_along_outer(const char *x, int64_t stride, hn_elem type, int n_outer, int64_t n_k, bool is_a, uint32_t *dst,
+                             int64_t half, seen *s)
+{
+    if (type == HN_ELEM_f32 && n_outer == IN_BLOCK)
+        pack_lines(x, stride, HN_ELEM_f32, IN_BLOCK, n_k, is_a, dst, half, s);
+    else if (type == HN_ELEM_f32)
+        pack_lines(x, stride, HN_ELEM_f32, n_outer, n_k, is_a, dst, half, s);
+    else if (n_outer == IN_BLOCK)
+        pack_lines(x, stride, HN_ELEM_bf16, IN_BLOCK, n_k, is_a, dst, half, s);
+    else
+        pack_lines(x, stride, HN_ELEM_bf16, n_outer, n_k, is_a, dst, half, s);
 }
 
 /* An element of each of a panel's sixteen rows; of elements from x on so many are in fours (words_of_panel). */
@@ -296,6 +330,12 @@ static void pack_along_panels(const uint16_t *x, int64_t panel, int64_t in_fours
     }
 }
 
+/* Of two f32 that are bf16; the low half of a word is the first one. */
+HN_INLINE i32x16 high_halves(i32x16 first, i32x16 second)
+{
+    return i_or(i_shr(first, 16), i_and(second, i_set1((int32_t)0xffff0000u)));
+}
+
 static void join(int64_t n_k, const float *panel, bool is_a, uint32_t *dst, int *lowest)
 {
     seen s = nothing_seen();
@@ -305,11 +345,11 @@ static void join(int64_t n_k, const float *panel, bool is_a, uint32_t *dst, int 
             const int64_t first = k + 2 * p;
             const i32x16 low = first < n_k ? f_bits(f_load(panel + 16 * first)) : i_set1(0);
             const i32x16 high = first + 1 < n_k ? f_bits(f_load(panel + 16 * first + 16)) : i_set1(0);
-            f_store(rows[p], i_float(see(&s, words_of(low, high))));
+            f_store(rows[p], i_float(see(&s, high_halves(low, high))));
         }
         put_words(rows, is_a, dst);
     }
-    tell_lowest(&s, lowest);
+    tell_lowest(s, lowest);
 }
 
 /* Sixteen, of the ways in which outer elements are read one by one. */
@@ -339,14 +379,12 @@ static bool pack_squares(const hn_gemm_operand *x, int64_t outer, int n_outer, i
     if (x->pairs || (!is_f32 && x->type != HN_ELEM_bf16))
         return false;
     const bool in_lines = !x->is_panel16 && x->outer_stride == hn_elem_bytes(x->type);
-    if (in_lines && is_f32)
-        pack_along_outer(at, x->k_stride, HN_ELEM_f32, n_outer, n_k, is_a, dst, half, &s);
-    else if (in_lines)
-        pack_along_outer(at, x->k_stride, HN_ELEM_bf16, n_outer, n_k, is_a, dst, half, &s);
+    if (in_lines)
+        pack_along_outer(at, x->k_stride, x->type, n_outer, n_k, is_a, dst, half, &s);
     for (int o = 0; o < n_outer && !in_lines; o += HALF)
         if (!pack_half(x, outer + o, n_outer - o < HALF ? n_outer - o : HALF, k, n_k, is_a, dst + o / HALF * half, &s))
             return false;
-    tell_lowest(&s, lowest);
+    tell_lowest(s, lowest);
     return true;
 }
 
