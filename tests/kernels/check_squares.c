@@ -222,6 +222,47 @@ static void check_ranges(const emulated_unit *ref, const hn_gemm_kernels *g)
         }
 }
 
+static hn_gemm_operand panels_of(const uint16_t *rows, bool rows_are_k, int64_t n_rows, int64_t n_row)
+{
+    void *panels = kc_blank_bytes(hn_panel16_bytes(HN_ELEM_bf16, n_rows, n_row));
+    hn_panel16_pack(HN_ELEM_bf16, n_rows, n_row, rows, n_row * (int64_t)sizeof *rows, 0, panels, 0, cuts(n_rows, 16));
+    return (hn_gemm_operand){ .data = panels, .type = HN_ELEM_bf16, .is_panel16 = true, .rows_are_k = rows_are_k, .row_elems = n_row };
+}
+
+/* One subnormal number among zeros, of f32 or of bf16, in each place of a row of x or of weights, however they lie: numbers that are
+ * large make something of it, and what takes it for zero is not to multiply it. */
+static void check_alone(const emulated_unit *ref, const hn_gemm_kernels *g)
+{
+    enum { N = 20, K = 70, LIES = 7, IN_PANELS = 5 };
+    const shape s = { 20, N, K };
+    if (!kc_begin("squares_alone", of(ref), of(emulated)))
+        return;
+    for (int way = 0; way < LIES; way++)
+        for (int64_t p = 0; p < K; p++) {
+            const bool of_a = way == 0, along_n = way && way % 2 == 0, narrow = way >= 3;
+            kc_note("way %d, place %d", way, (int)p);
+            float *a = kc_blank((size_t)(s.m * K)), *b = kc_blank(N * K), *lies = kc_blank(N * K), *first = kc_blank((size_t)(s.m * N));
+            uint16_t *halves = kc_copy(lies, N * K * sizeof *halves);
+            for (int64_t i = 0; i < s.m * K; i++)
+                a[i] = of_a ? 0 : 0x1p20f;
+            for (int64_t i = 0; i < N * K; i++)
+                b[i] = of_a ? 0x1p20f : 0;
+            (of_a ? a : b)[(int64_t)kc_random() % (of_a ? s.m : N) * K + p] = narrow ? 0x1p-127f : 0x1.8p-140f;
+            for (int64_t i = 0; i < N * K; i++) {
+                const int64_t to = along_n ? i % K * N + i / K : i;
+                lies[to] = b[i];
+                halves[to] = hn_f32_to_bf16(b[i]);
+            }
+            const int64_t each = narrow ? sizeof *halves : sizeof *lies;
+            hn_gemm_operand stored = { .data = narrow ? (const void *)halves : lies, .type = narrow ? HN_ELEM_bf16 : HN_ELEM_f32,
+                                       .outer_stride = along_n ? each : each * K, .k_stride = along_n ? each * N : each };
+            if (way >= IN_PANELS)
+                stored = panels_of(halves, along_n, along_n ? K : N, along_n ? N : K);
+            memset(first, 0, (size_t)(s.m * N) * sizeof *first);
+            check_product(g, &s, a, &stored, b, first, NONE, NONE);
+        }
+}
+
 /* Sums that go on from -0: what is too small to be told from it, and nothing at all. */
 static void check_signs(const emulated_unit *ref, const hn_gemm_kernels *g)
 {
@@ -271,6 +312,7 @@ int main(int argc, char **argv)
             for (int how = 0; how < 4; how++)
                 check_operand(ref, g, type, how & 1, how >> 1);
         check_ranges(ref, g);
+        check_alone(ref, g);
         check_signs(ref, g);
         check_others(ref, g);
     }
