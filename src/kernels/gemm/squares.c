@@ -116,8 +116,6 @@ static void pack_decoded(const hn_gemm_region *r, part *p, int64_t o, float *roo
         return;
     }
     g->pack(p->x, p->outer + o, n, p->k, p->depth, HALF, r->panel, room);
-    if (p->x->type != HN_ELEM_bf16)
-        g->round(HALF * p->depth, r->panel);
     g->squares->join(p->depth, r->panel, p->is_a, dst, &p->lowest);
 }
 

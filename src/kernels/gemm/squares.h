@@ -54,7 +54,7 @@ typedef struct hn_gemm_squares {
      * lower. f32 is rounded. False, and nothing done, for operands that lie in another way than it reads. */
     bool (*pack)(const struct hn_gemm_operand *x, int64_t outer, int n_outer, int64_t k, int64_t n_k, bool is_a,
                  uint32_t *dst, int64_t half, int *lowest);
-    /* The same of a panel [n_k][16] of f32 that are bf16. */
+    /* The same of a panel [n_k][16] of f32. */
     void (*join)(int64_t n_k, const float *panel, bool is_a, uint32_t *dst, int *lowest);
     /* Around calls of multiply, of the thread that calls it. */
     void (*open)(void);

@@ -78,13 +78,9 @@ static void tell_lowest(seen s, int *lowest)
 
 /* ---- packing ---- */
 
-/* A register's sixteen rows of words, kept as floats, turned or as they are. */
-HN_INLINE void put_words(float (*rows)[HALF], bool turn, uint32_t *dst)
+/* A register's sixteen rows of words, kept as floats, turned. */
+HN_INLINE void put_turned(float (*rows)[HALF], uint32_t *dst)
 {
-    if (!turn) {
-        memcpy(dst, rows, sizeof(float[HALF][HALF]));
-        return;
-    }
     f32x16 turned[HALF];
     transpose16((const char *)rows, sizeof *rows, turned);
     for (int i = 0; i < HALF; i++)
@@ -162,7 +158,7 @@ HN_INLINE void pack_block(const char *x, int64_t stride, const hn_elem type, con
     }
     for (int i = n_outer; i < HALF; i++)
         f_store(rows[i], f_zero());
-    put_words(rows, true, dst);
+    put_turned(rows, dst);
 }
 
 HN_INLINE void pack_blocks(const char *x, int64_t stride, const hn_elem type, int n_outer, int64_t n_k, uint32_t *dst, seen *s)
@@ -228,7 +224,7 @@ static void pack_panel(const uint16_t *x, int n_outer, int64_t n_k, bool is_a, u
                 f_store(to + i * HALF, i_float(see(&mine, is_whole ? words[i] : i_select(lanes, words[i], i_set1(0)))));
         }
         if (is_a)
-            put_words(rows, true, dst);
+            put_turned(rows, dst);
     }
     *s = mine;
 }
@@ -278,9 +274,9 @@ HN_INLINE void pack_lines(const char *x, int64_t stride, const hn_elem type, con
                 f_store(to[i] + p * HALF, i_float(w.of[i]));
         }
         if (is_a)
-            put_words(rows[0], true, dst);
+            put_turned(rows[0], dst);
         if (is_a && n_outer > HALF)
-            put_words(rows[1], true, dst + half);
+            put_turned(rows[1], dst + half);
     }
     *s = mine;
 }
@@ -298,16 +294,28 @@ static void pack_along_outer(const char *x, int64_t stride, hn_elem type, int n_
         pack_lines(x, stride, HN_ELEM_bf16, n_outer, n_k, is_a, dst, half, s);
 }
 
-/* An element of each of a panel's sixteen rows; of elements from x on so many are in fours (words_of_panel). */
-HN_INLINE void element_of_rows(const uint16_t *x, int64_t element, int64_t in_fours, uint16_t to[HALF])
+/* An element of each of a panel's sixteen rows; of elements from x on so many are in fours (words_of_four). */
+HN_INLINE h16 element_of_rows(const uint16_t *x, int64_t element, int64_t in_fours)
 {
-    if (element >= in_fours) {
-        memcpy(to, x + 16 * element, HALF * sizeof *to);
-        return;
-    }
-    const uint16_t *at = x + 16 * (element - element % 4) + 32 * (element % 2) + (element % 4 < 2);
-    for (int row = 0; row < HALF; row++)
-        to[row] = at[2 * row];
+    if (element >= in_fours)
+        return h_load(x + 16 * element);
+    const uint16_t *four = x + 16 * (element - element % 4);
+    const i32x16 words = i_load((const int32_t *)(const void *)(four + 32 * (element % 2)));
+    return h_narrow(element % 4 < 2 ? i_shr(words, 16) : i_and(words, i_set1(0xffff)));
+}
+
+HN_INLINE i32x16 both_halves(h16 first, h16 second)
+{
+#if defined(HN_LEVEL_avx512)
+    return _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
+#else
+    uint16_t halves[2 * HALF];
+    int32_t words[HALF];
+    h_store(halves, first);
+    h_store(halves + HALF, second);
+    memcpy(words, halves, sizeof words);
+    return i_load(words);
+#endif
 }
 
 /* Sixteen rows of k a panel, `panel` halves from one to the next, behind the last of which are zeros: an outer element of all of
@@ -315,39 +323,54 @@ HN_INLINE void element_of_rows(const uint16_t *x, int64_t element, int64_t in_fo
 static void pack_along_panels(const uint16_t *x, int64_t panel, int64_t in_fours, int n_outer, int64_t n_k, bool is_a, uint32_t *dst,
                               seen *s)
 {
-    for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
-        float rows[HALF][HALF] = { { 0 } };
-        for (int i = 0; i < n_outer; i++) {
-            uint16_t both[2][HALF] = { { 0 } };
-            int32_t words[HALF];
-            element_of_rows(x + k / HALF * panel, i, in_fours, both[0]);
-            if (n_k - k > HALF)
-                element_of_rows(x + (k / HALF + 1) * panel, i, in_fours, both[1]);
-            memcpy(words, both, sizeof words);
-            f_store(rows[i], i_float(see(s, i_load(words))));
+    seen mine = *s;
+    for (; n_k > 0; n_k -= IN_BLOCK, x += 2 * panel, dst += WORDS) {
+        float rows[HALF][HALF];
+        float *to = is_a ? (float *)(void *)dst : rows[0];
+        for (int i = 0; i < n_outer; i++, to += HALF) {
+            const h16 first = element_of_rows(x, i, in_fours);
+            const h16 second = n_k > HALF ? element_of_rows(x + panel, i, in_fours) : h_narrow(i_set1(0));
+            f_store(to, i_float(see(&mine, both_halves(first, second))));
         }
-        put_words(rows, !is_a, dst);
+        for (int i = n_outer; i < HALF; i++, to += HALF)
+            f_store(to, f_zero());
+        if (!is_a)
+            put_turned(rows, dst);
     }
+    *s = mine;
 }
 
-/* Of two f32 that are bf16; the low half of a word is the first one. */
-HN_INLINE i32x16 high_halves(i32x16 first, i32x16 second)
+/* Sixteen halves and sixteen others, each of those in the low half of a word beside its other. */
+HN_INLINE i32x16 paired(i32x16 x)
 {
-    return i_or(i_shr(first, 16), i_and(second, i_set1((int32_t)0xffff0000u)));
+#if defined(HN_LEVEL_avx512)
+    const __m512i in_turn = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4,
+                                             19, 3, 18, 2, 17, 1, 16, 0);
+    return _mm512_permutexvar_epi16(in_turn, x);
+#else
+    uint16_t apart[32], pairs[32];
+    int32_t words[HALF];
+    halves_of(x, apart);
+    for (int i = 0; i < 32; i++)
+        pairs[i] = apart[i % 2 * HALF + i / 2];
+    memcpy(words, pairs, sizeof words);
+    return i_load(words);
+#endif
 }
 
 static void join(int64_t n_k, const float *panel, bool is_a, uint32_t *dst, int *lowest)
 {
     seen s = nothing_seen();
-    for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
+    for (; n_k > 0; n_k -= IN_BLOCK, panel += HALF * IN_BLOCK, dst += WORDS) {
         float rows[HALF][HALF];
+        float *to = is_a ? rows[0] : (float *)(void *)dst;
         for (int p = 0; p < HALF; p++) {
-            const int64_t first = k + 2 * p;
-            const i32x16 low = first < n_k ? f_bits(f_load(panel + 16 * first)) : i_set1(0);
-            const i32x16 high = first + 1 < n_k ? f_bits(f_load(panel + 16 * first + 16)) : i_set1(0);
-            f_store(rows[p], i_float(see(&s, high_halves(low, high))));
+            const f32x16 low = 2 * p < n_k ? f_load(panel + 2 * HALF * p) : f_zero();
+            const f32x16 high = 2 * p + 1 < n_k ? f_load(panel + 2 * HALF * p + HALF) : f_zero();
+            f_store(to + HALF * p, i_float(see(&s, paired(narrowed(low, high, &s)))));
         }
-        put_words(rows, is_a, dst);
+        if (is_a)
+            put_turned(rows, dst);
     }
     tell_lowest(s, lowest);
 }
