@@ -91,6 +91,14 @@ for_arm() {
 }
 on_arm() { qemu-aarch64 -L /usr/aarch64-linux-gnu "$@"; }
 
+# A compiler for other systems comes with a Python package.
+has_zig() {
+    [ -n "${HN_ZIG:-}" ] || command -v zig >/dev/null || python3 -m ziglang version >/dev/null 2>&1 || {
+        tools/need.sh python3:python3-venv && python3 -m venv build-zig && build-zig/bin/pip install -q ziglang==0.17.1 || return 1
+        export HN_ZIG="$PWD/build-zig/bin/python -m ziglang"
+    }
+}
+
 # Digests of every kernel stand in tests/kernels/digests. A processor compares the levels that it has in CTest; these are for
 # others, or for a level by itself: two at a time, what each said only if it failed.
 kernel_checks() { ls tests/kernels/check_*.c | sed 's,.*/,test_kernels_,; s,[.]c$,,'; }
@@ -102,4 +110,4 @@ kernels_on() { # FOLDER RUNNER...: the check comes after the runner
 }
 
 # Who has these names for something else would have gates call that.
-readonly -f room worked gate beside sanitized ctests fuzz for_arm on_arm kernel_checks kernels_on
+readonly -f room worked gate beside sanitized ctests fuzz for_arm on_arm has_zig kernel_checks kernels_on

@@ -7,6 +7,7 @@
 #   kernels/formats.h           an #include of kernels/formats/NAME.h for each block format of quant/types.def that has kernels
 #   kernels/FAMILY/FAMILY.def   HN_KERNEL(slot) for each HN_PARAMS_<slot> of a FAMILY.h that includes that list
 #   server/page.def             HN_PAGE_FILE(number, file, tag) for each file of src/server/page, tag of its bytes
+#   base/built.def              HN_BUILT(level, texts or files) for each level of kernels that is built beside ref (cmake/hn_kernels.cmake)
 #   kernels/slots.def           HN_SLOTS(family, level) for each NAME_<level>.c that is built (cmake/hn_kernels.cmake)
 #
 # So a kernel is its text and its signature, and an op that has one is bound where its binding is, or by its signature alone. Written only when

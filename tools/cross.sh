@@ -1,7 +1,7 @@
 #!/bin/sh
 # cross.sh windows|macos [FOLDER [TARGET...]]: builds hone for another system, in build-SYSTEM or FOLDER, with the cross
 # compiler that the Python package ziglang brings (`pip install ziglang`). HN_ZIG says how to call it, else it is
-# `zig`, or `python3 -m ziglang`. Where Wine is installed, CTest runs the tests of windows under it.
+# `zig`, or `python3 -m ziglang`. Where Wine is installed, CTest runs the tests of windows under it. CMAKE_ARGS are CMake's, too.
 set -eu
 system=${1:?windows or macos}
 case $system in
@@ -26,5 +26,5 @@ for wine in wine64 wine /usr/lib/wine/wine64; do
 done
 [ -f "$build/build.ninja" ] || cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHN_WERROR=ON \
     -DCMAKE_SYSTEM_NAME=$name -DCMAKE_SYSTEM_PROCESSOR=$processor -DCMAKE_C_COMPILER="$build/zig/cc" \
-    -DCMAKE_AR="$build/zig/ar" -DCMAKE_RANLIB="$build/zig/ranlib" -DCMAKE_CROSSCOMPILING_EMULATOR="$emulator"
+    -DCMAKE_AR="$build/zig/ar" -DCMAKE_RANLIB="$build/zig/ranlib" -DCMAKE_CROSSCOMPILING_EMULATOR="$emulator" ${CMAKE_ARGS:-}
 cmake --build "$build" -j "${JOBS:-2}" ${1:+--target "$@"}

@@ -94,14 +94,20 @@ bool hn_isa_fetches_near(void) { return false; }
 
 /* ---- levels ---- */
 
+enum {
+    BUILT = 0
+#define HN_BUILT(level, made_of) | HN_ISA_##level
+#include "base/built.def"
+#undef HN_BUILT
+};
+
 static const struct {
     const char *name;
-    bool is_ours; /* of the architecture that this is compiled for */
     hn_isa implies;
     unsigned needs;
 } rows[HN_N_LEVELS] = {
 #define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags)                               \
-    { #name, sizeof("" HN_ON_##arch("x")) > 1, implies, needs },
+    { #name, implies, needs },
 #include "base/levels.def"
 };
 
@@ -133,7 +139,7 @@ static hn_isa levels_of(unsigned has, hn_isa allowed, bool asks)
 {
     hn_isa levels = HN_ISA_ref;
     for (int i = 0; i < HN_N_LEVELS; i++)
-        if (rows[i].is_ours && allowed >> i & 1 && (has & rows[i].needs) == rows[i].needs &&
+        if ((BUILT & allowed) >> i & 1 && (has & rows[i].needs) == rows[i].needs &&
             (levels & rows[i].implies) == rows[i].implies && (!(rows[i].needs & amx_tile) || has_matrix_unit(asks)))
             levels |= 1u << i;
     return levels;

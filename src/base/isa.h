@@ -34,19 +34,7 @@ typedef struct hn_level {
 /* The i-th of HN_N_LEVELS: after those that it implies. */
 hn_level hn_isa_level(int i);
 
-/* HN_ON_<architecture>(code): the code where that architecture is compiled for. */
-#if defined(__x86_64__)
-#define HN_ON_x86(...) __VA_ARGS__
-#define HN_ON_arm(...)
-#elif defined(__aarch64__)
-#define HN_ON_x86(...)
-#define HN_ON_arm(...) __VA_ARGS__
-#else
-#define HN_ON_x86(...)
-#define HN_ON_arm(...)
-#endif
-
-/* What this processor and operating system can run. */
+/* What this processor and operating system can run, of the levels that were built (base/built.def, by cmake/hn_kernels.cmake). */
 hn_isa hn_isa_host(void);
 
 /* The host's levels, lowered by HN_ISA_MASK ("ref", or levels: those and what they imply). An unknown

@@ -12,9 +12,10 @@
 #define TABLES_OF_texts(level) HN_FAMILIES(TABLE, level)
 #define TABLES_OF_files(level)
 
-#define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags) HN_ON_##arch(TABLES_OF_##made_of(name))
+#define HN_BUILT(level, made_of) TABLES_OF_##made_of(level)
 HN_FAMILIES(TABLE, ref)
-#include "base/levels.def"
+#include "base/built.def"
+#undef HN_BUILT
 
 /* What a level of files puts into a family's slots, in place of what its texts have: kernels/slots.def is made of the
  * files NAME_<level>.c that are built (cmake/hn_kernels.cmake). */
@@ -35,9 +36,9 @@ void hn_families_init(hn_families *k, hn_isa isa)
 {
     (void)isa; /* where there is only `ref` */
     HN_FAMILIES(TAKE_TABLE, ref)
-#define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags)                               \
-    HN_ON_##arch(TAKE_TABLES_OF_##made_of(name))
-#include "base/levels.def"
+#define HN_BUILT(level, made_of) TAKE_TABLES_OF_##made_of(level)
+#include "base/built.def"
+#undef HN_BUILT
 #define HN_SLOTS(name, level)                                                                  \
     if (isa & HN_ISA(level))                                                                   \
         hn_##name##_slots_##level(&k->name);

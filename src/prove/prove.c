@@ -118,18 +118,17 @@ void hn_processor_name(char *text, size_t bytes)
     }
 }
 
-/* Levels of this architecture at which nothing was computed, by name: the processor lacks them, or they are masked. */
+/* Levels that were built, at which nothing was computed, by name: the processor lacks them, or they are masked. */
 static void add_absent(hn_isa isa, hn_str *out)
 {
     int n = 0;
     (void)isa, (void)n; /* where there is only `ref` */
     hn_str_add(out, "[");
-#define ADD(name)                                                                              \
-    if (!(isa & HN_ISA(name)))                                                                 \
-        hn_str_print(out, "%s\"%s\"", n++ ? ", " : "", #name);
-#define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags) HN_ON_##arch(ADD(name))
-#include "base/levels.def"
-#undef ADD
+#define HN_BUILT(level, made_of)                                                               \
+    if (!(isa & HN_ISA(level)))                                                                \
+        hn_str_print(out, "%s\"%s\"", n++ ? ", " : "", #level);
+#include "base/built.def"
+#undef HN_BUILT
     hn_str_add(out, "]");
 }
 
